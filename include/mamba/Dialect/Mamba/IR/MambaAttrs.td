@@ -1,0 +1,69 @@
+//===- MambaAttrs.td - Attributes of the mamba dialect -----*- tablegen -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_ATTRS_TD
+#define MAMBA_ATTRS_TD
+
+include "mamba/Dialect/Mamba/IR/MambaBase.td"
+
+def Mamba_MaskCausal : I32EnumAttrCase<"Causal", 0, "causal">;
+def Mamba_Mask : I32EnumAttr<"Mask",
+    "which positions k of a chunk contribute to position m", [Mamba_MaskCausal]> {
+  let cppNamespace = "::mamba";
+  let genSpecializedAttr = 0;
+}
+def Mamba_MaskAttr : EnumAttr<Mamba_Dialect, Mamba_Mask, "mask"> {
+  let description = [{
+    `causal`: position `m` reads positions `k <= m`, the diagonal included.
+  }];
+  let assemblyFormat = "$value";
+}
+
+def Mamba_ScheduleThreeKernel
+    : I32EnumAttrCase<"ThreeKernel", 0, "three_kernel">;
+def Mamba_Schedule : I32EnumAttr<"Schedule",
+    "how the chunked scan is spread over kernels", [Mamba_ScheduleThreeKernel]> {
+  let cppNamespace = "::mamba";
+  let genSpecializedAttr = 0;
+}
+def Mamba_ScheduleAttr : EnumAttr<Mamba_Dialect, Mamba_Schedule, "schedule"> {
+  let assemblyFormat = "$value";
+}
+
+def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
+  let mnemonic = "plan";
+  let summary = "Every decision about how an operation is lowered";
+  let description = [{
+    Written by `mamba-plan` or by hand, printed with the operation and obeyed
+    by the passes that follow; no later pass decides again.
+
+    * `schedule`: see `#mamba.schedule`.
+    * `tile`: sizes of the operation's iteration domain that one block
+      computes (0: the whole dimension), in the order of the operation's
+      tiling interface.
+    * `rows`: rows of the result tile computed at a time inside a block (0:
+      all of them), which bounds the block's shared memory.
+    * `warps`: warps of 32 threads in a block.
+
+    ```mlir
+    #mamba.plan<schedule = three_kernel, tile = [1, 1, 1, 0], rows = 32, warps = 8>
+    ```
+  }];
+  let parameters = (ins
+    EnumParameter<Mamba_Schedule>:$schedule,
+    ArrayRefParameter<"int64_t">:$tile,
+    DefaultValuedParameter<"int64_t", "0">:$rows,
+    DefaultValuedParameter<"int64_t", "4">:$warps
+  );
+  let assemblyFormat = [{
+    `<` `schedule` `=` $schedule `,` `tile` `=` `[` $tile `]`
+    (`,` `rows` `=` $rows^)? (`,` `warps` `=` $warps^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+#endif // MAMBA_ATTRS_TD
