@@ -10,6 +10,8 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mamba {
 #define GEN_PASS_DEF_MAMBATILEINNERPASS
@@ -31,6 +33,11 @@ struct TileInner : mamba::impl::MambaTileInnerPassBase<TileInner> {
     for (linalg::LinalgOp root : roots)
       if (failed(tile(rewriter, root)))
         return signalPassFailure();
+    // Fused producers write slices of whole empty tensors: make those small.
+    RewritePatternSet patterns(&getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
   }
 
   LogicalResult tile(IRRewriter &rewriter, linalg::LinalgOp root) {

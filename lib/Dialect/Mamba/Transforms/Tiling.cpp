@@ -92,7 +92,7 @@ mamba::tileToLoops(RewriterBase &rewriter, MambaTileOpInterface op,
 bool mamba::isUnitTile(MambaTileOpInterface op) {
   // Slots are resolved by tiling.
   if (auto ssu = dyn_cast<SsuOp>(op.getOperation()))
-    if (ssu.getStateBatchIndices() || ssu.getDstStateBatchIndices())
+    if (!ssu.getRow())
       return false;
   OpBuilder b(op);
   SmallVector<Range> domain =

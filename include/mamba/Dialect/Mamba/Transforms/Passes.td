@@ -25,7 +25,7 @@ def MambaDecomposeSsdPass : Pass<"mamba-decompose-ssd"> {
     %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : ..) A(%A : ..) -> ..
     %s = mamba.chunk_state x(%x : ..) B(%B : ..) dt(%d : ..) dA_cumsum(%cs : ..) -> ..
     %h = mamba.state_pass states(%s : ..) dA_cumsum(%cs : ..) -> chunk_states(..)
-    %y = mamba.chunk_out mask(causal) x(%x : ..) .. chunk_states(%h : ..) -> ..
+    %y = mamba.chunk_out mask<causal> x(%x : ..) .. chunk_states(%h : ..) -> ..
     ```
   }];
   let dependentDialects = ["::mamba::MambaDialect"];
@@ -42,12 +42,12 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     in the target's shared memory.
 
     ```mlir
-    %y = mamba.chunk_out mask(causal) .. -> tensor<2x?x24x64xbf16>
+    %y = mamba.chunk_out mask<causal> .. -> tensor<2x?x24x64xbf16>
     ```
     becomes
     ```mlir
-    %y = mamba.chunk_out mask(causal) .. {mamba.plan = #mamba.plan<
-      schedule = three_kernel, tile = [1, 1, 1, 0], inner = [32, 0], warps = 8>}
+    %y = mamba.chunk_out mask<causal> .. {mamba.plan =
+      #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [32, 0] warps 8>}
       -> tensor<2x?x24x64xbf16>
     ```
   }];
@@ -141,6 +141,15 @@ def MambaResultsToArgumentsPass
     ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+def MambaSeparateDestinationsPass : Pass<"mamba-separate-destinations"> {
+  let summary = "Give every use of an empty or filled tensor its own";
+  let description = [{
+    CSE merges equal `tensor.empty` and `linalg.fill` operations; bufferization
+    would then copy the shared tensor for every operation that writes it. This
+    pass gives each use a tensor of its own again.
+  }];
 }
 
 #endif // MAMBA_TRANSFORMS_PASSES_TD
