@@ -15,7 +15,7 @@
 
 using namespace llvm;
 
-namespace mlir::mamba {
+namespace mamba {
 namespace {
 
 const char modelsText[] =
@@ -273,4 +273,4 @@ std::string closestModel(StringRef name) {
   return closest.str();
 }
 
-} // namespace mlir::mamba
+} // namespace mamba

@@ -34,7 +34,7 @@ def _f64(array):
     return None if array is None else np.asarray(array, dtype=np.float64)
 
 
-def _time_step(dt, dt_bias, use_softplus, dt_limit):
+def time_step(dt, dt_bias, use_softplus, dt_limit):
     """dt' of every token: bias first, then softplus, the clamp last."""
     step = _f64(dt)
     if dt_bias is not None:
@@ -76,18 +76,20 @@ class _State:
         rows (rows) bool; step, decay (rows, H); x (rows, H, P);
         B (rows, H, N).
         """
+        if rows.all():
+            rows = slice(None)  # views instead of copies
         factor = decay[rows][:, :, None, None]
         term = (step[rows][:, :, None] * x[rows])[..., None] * B[rows][:, :, None]
-        self.h[rows] = factor * self.h[rows] + term
-        self.squares[rows] = factor**2 * self.squares[rows] + term**2
+        self.h[rows] = self.h[rows] * factor + term
+        self.squares[rows] = self.squares[rows] * factor**2 + term**2
 
     def scale(self):
         return np.sqrt(self.squares)
 
     def output(self, C, x, D, z):
         """y and its scale (rows, H, P) from C (rows, H, N), x and z (rows, H, P)."""
-        y = np.einsum("rhpn,rhn->rhp", self.h, C)
-        squares = np.einsum("rhpn,rhn->rhp", self.squares + self.h**2, C**2)
+        y = np.matmul(self.h, C[..., None])[..., 0]
+        squares = np.matmul(self.squares + self.h**2, C[..., None]**2)[..., 0]
         if D is not None:
             skip = D * x
             y = y + skip
@@ -117,7 +119,7 @@ def ssd(x, dt, A, B, C, *, D=None, z=None, dt_bias=None, initial_state=None,
     B, C = _per_head(B, heads), _per_head(C, heads)
     D = None if D is None else _skip(D)
     limit = (0.0, np.inf) if dt_limit is None else dt_limit
-    step = _time_step(dt, dt_bias, softplus, limit)
+    step = time_step(dt, dt_bias, softplus, limit)
     decay = np.exp(np.minimum(A * step, 0.0))
     if seq_idx is None:
         seq_idx = np.zeros((batch, length), dtype=np.int64)
@@ -177,7 +179,7 @@ def ssu(state, x, dt, A, B, C, *, D=None, z=None, dt_bias=None,
     slots = state.shape[0]
     B, C = _per_head(B, heads), _per_head(C, heads)
     D = None if D is None else _skip(D)
-    step = _time_step(dt, dt_bias, softplus, None)
+    step = time_step(dt, dt_bias, softplus, None)
     decay = np.exp(np.minimum(A * step, 0.0))
 
     source = np.arange(batch) if state_batch_indices is None else (

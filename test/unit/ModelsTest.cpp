@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-using namespace mlir::mamba;
+using namespace mamba;
 
 namespace {
 

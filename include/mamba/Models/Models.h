@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace mlir::mamba {
+namespace mamba {
 
 /// Where `y * silu(z)` happens.
 enum class ZGate {
@@ -104,6 +104,6 @@ const ModelConfig *findModel(llvm::StringRef nameOrAlias);
 /// comes near.
 std::string closestModel(llvm::StringRef name);
 
-} // namespace mlir::mamba
+} // namespace mamba
 
 #endif // MAMBA_MODELS_MODELS_H

@@ -45,23 +45,24 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     * `tile`: sizes of the operation's iteration domain that one block
       computes (0: the whole dimension), in the order of the operation's
       tiling interface.
-    * `rows`: rows of the result tile computed at a time inside a block (0:
-      all of them), which bounds the block's shared memory.
+    * `inner`: sizes of the loops of the linalg operation that ends the tile
+      program, computed at a time inside a block (0: all), which bound the
+      block's shared memory.
     * `warps`: warps of 32 threads in a block.
 
     ```mlir
-    #mamba.plan<schedule = three_kernel, tile = [1, 1, 1, 0], rows = 32, warps = 8>
+    #mamba.plan<schedule = three_kernel, tile = [1, 1, 1, 0], inner = [32, 0], warps = 8>
     ```
   }];
   let parameters = (ins
     EnumParameter<Mamba_Schedule>:$schedule,
     ArrayRefParameter<"int64_t">:$tile,
-    DefaultValuedParameter<"int64_t", "0">:$rows,
+    OptionalArrayRefParameter<"int64_t">:$inner,
     DefaultValuedParameter<"int64_t", "4">:$warps
   );
   let assemblyFormat = [{
     `<` `schedule` `=` $schedule `,` `tile` `=` `[` $tile `]`
-    (`,` `rows` `=` $rows^)? (`,` `warps` `=` $warps^)? `>`
+    (`,` `inner` `=` `[` $inner^ `]`)? (`,` `warps` `=` $warps^)? `>`
   }];
   let genVerifyDecl = 1;
 }

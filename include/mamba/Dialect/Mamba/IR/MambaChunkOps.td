@@ -11,8 +11,7 @@
 include "mamba/Dialect/Mamba/IR/MambaOpBase.td"
 
 def Mamba_ChunkCumsumOp : Mamba_TileOp<"chunk_cumsum", [
-    DeclareOpInterfaceMethods<InferTypeOpInterface,
-                              ["inferReturnTypes", "isCompatibleReturnTypes"]>]> {
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Processed time steps and their decays summed inside each chunk";
   let description = [{
     All arithmetic is f32. For token `t = c*Q + q` of head `h`:
@@ -51,6 +50,11 @@ def Mamba_ChunkCumsumOp : Mamba_TileOp<"chunk_cumsum", [
     UnitAttr:$softplus,
     OptionalAttr<DenseF64ArrayAttr>:$dt_limit);
   let results = (outs Mamba_ChunkTensor:$dt_out, Mamba_ChunkTensor:$dA_cumsum);
+  // A result may be known more or less statically than its operands say.
+  let extraClassDeclaration = [{
+    static bool isCompatibleReturnTypes(::mlir::TypeRange lhs,
+                                        ::mlir::TypeRange rhs);
+  }];
   let assemblyFormat = [{
     `chunk_size` `(` $chunk_size `)` (`softplus` $softplus^)?
     (`dt_limit` `(` custom<DtLimit>($dt_limit)^ `)`)?
@@ -62,8 +66,7 @@ def Mamba_ChunkCumsumOp : Mamba_TileOp<"chunk_cumsum", [
 }
 
 def Mamba_ChunkStateOp : Mamba_TileOp<"chunk_state", [
-    DeclareOpInterfaceMethods<InferTypeOpInterface,
-                              ["inferReturnTypes", "isCompatibleReturnTypes"]>]> {
+    DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "What the tokens of each chunk add to the state";
   let description = [{
     With `g` the group of head `h` and `last = Q - 1`:
@@ -97,6 +100,11 @@ def Mamba_ChunkStateOp : Mamba_TileOp<"chunk_state", [
     Mamba_ChunkTensor:$dt, Mamba_ChunkTensor:$dA_cumsum,
     Optional<Mamba_SeqIdxTensor>:$seq_idx);
   let results = (outs Mamba_F32StatesTensor:$states);
+  // A result may be known more or less statically than its operands say.
+  let extraClassDeclaration = [{
+    static bool isCompatibleReturnTypes(::mlir::TypeRange lhs,
+                                        ::mlir::TypeRange rhs);
+  }];
   let assemblyFormat = [{
     `x` `(` $x `:` type($x) `)` `B` `(` $B `:` type($B) `)`
     `dt` `(` $dt `:` type($dt) `)`

@@ -168,6 +168,9 @@ def Mamba_SsuOp : Mamba_TileOp<"ssu", [AttrSizedOperandSegments,
     Mamba_StepTokenTensor:$y,
     Optional<Mamba_StateTensor>:$new_state,
     Optional<Mamba_StatesTensor>:$intermediate_states);
+  let extraClassDeclaration = [{
+    ::mlir::OpOperand *getUpdatedOperand(unsigned resultNumber);
+  }];
   let assemblyFormat = [{
     (`softplus` $softplus^)? (`pad_slot_id` `(` $pad_slot_id^ `)`)?
     (`disable_state_update` $disable_state_update^)?

@@ -1,0 +1,205 @@
+//===- MambaDecomposeSsu.cpp - Meaning of ssu -----------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileEmitter.h"
+#include "mamba/Dialect/Mamba/IR/Mamba.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mamba;
+
+namespace {
+
+/// One row and head of an ssu tile. Slot 0 is the row's, or there is none and
+/// the row is a pad.
+class SsuTile {
+public:
+  SsuTile(SsuOp op, OpBuilder &b)
+      : op(op), b(b), emit(b, op.getLoc()), loc(op.getLoc()) {
+    auto type = cast<RankedTensorType>(op.getState().getType());
+    P = b.getIndexAttr(type.getDimSize(2));
+    N = b.getIndexAttr(type.getDimSize(3));
+    many = cast<RankedTensorType>(op.getX().getType()).getRank() == 4;
+    index0 = emit.index(0);
+    valid = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                  emit.dim(op.getState(), 0), index0);
+  }
+
+  SmallVector<Value> decompose();
+
+private:
+  /// The slice of token `t`, without unit dimensions, of x, z, B, C.
+  Value token(OpBuilder &nested, Value value, Value t);
+  Value insertToken(OpBuilder &nested, Value value, Value into, Value t,
+                    ArrayRef<OpFoldResult> inner);
+  Value loadState();
+  Value storeState(Value h);
+  /// One token: the updated state and y's row.
+  std::pair<Value, Value> step(OpBuilder &nested, Value h, Value t);
+
+  SsuOp op;
+  OpBuilder &b;
+  TileEmitter emit;
+  Location loc;
+  OpFoldResult P, N;
+  bool many;
+  Value index0, valid;
+};
+
+Value SsuTile::token(OpBuilder &nested, Value value, Value t) {
+  auto type = cast<RankedTensorType>(value.getType());
+  OpFoldResult one = nested.getIndexAttr(1), zero = nested.getIndexAttr(0);
+  int64_t rank = type.getRank();
+  SmallVector<OpFoldResult> offsets(rank, zero), sizes(rank, one),
+      strides(rank, one);
+  if (many)
+    offsets[1] = t;
+  sizes.back() = tensor::getMixedSize(nested, loc, value, rank - 1);
+  auto result =
+      RankedTensorType::get({type.getDimSize(rank - 1)}, type.getElementType());
+  return tensor::ExtractSliceOp::create(nested, loc, result, value, offsets,
+                                        sizes, strides);
+}
+
+Value SsuTile::insertToken(OpBuilder &nested, Value value, Value into, Value t,
+                           ArrayRef<OpFoldResult> inner) {
+  int64_t rank = cast<RankedTensorType>(into.getType()).getRank();
+  OpFoldResult one = nested.getIndexAttr(1), zero = nested.getIndexAttr(0);
+  SmallVector<OpFoldResult> offsets(rank, zero), sizes(rank, one),
+      strides(rank, one);
+  if (many || rank == 5) // intermediate states always have tokens
+    offsets[1] = t;
+  llvm::copy(inner, sizes.end() - inner.size());
+  return tensor::InsertSliceOp::create(nested, loc, value, into, offsets, sizes,
+                                       strides);
+}
+
+Value SsuTile::loadState() {
+  // A pad has no slot to read: the read is under the condition.
+  return emit.map({P, N}, b.getF32Type(), {}, {},
+                  [&](ScalarEmitter &e, ValueRange) {
+                    return e.guarded(valid, [&](ScalarEmitter &inner) {
+                      return inner.read(op.getState(), {index0, index0,
+                                                        inner.loop(0),
+                                                        inner.loop(1)});
+                    });
+                  });
+}
+
+Value SsuTile::storeState(Value h) {
+  auto type = cast<RankedTensorType>(op.getNewState().getType());
+  Value rounded =
+      emit.map({P, N}, type.getElementType(), {h}, {{0, 1}},
+               [](ScalarEmitter &, ValueRange v) { return v[0]; });
+  auto oneSlot = RankedTensorType::get(
+      {1, 1, type.getDimSize(2), type.getDimSize(3)}, type.getElementType());
+  Value slot = emit.unsqueeze(rounded, oneSlot, {2, 3});
+  OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
+  SmallVector<OpFoldResult> offsets(4, zero), strides(4, one),
+      sizes{tensor::getMixedSize(b, loc, op.getState(), 0), one, P, N};
+  return tensor::ExtractSliceOp::create(b, loc, type, slot, offsets, sizes,
+                                        strides);
+}
+
+std::pair<Value, Value> SsuTile::step(OpBuilder &nested, Value h, Value t) {
+  TileEmitter e(nested, loc);
+  SmallVector<Value> at{index0, index0};
+  if (many)
+    at.insert(at.begin() + 1, t);
+  Value d = e.read(op.getDt(), at);
+  if (op.getDtBias())
+    d = e.add(d, e.read(op.getDtBias(), {index0}));
+  if (op.getSoftplus())
+    d = e.softplus(d);
+  Value factor = e.decay(e.mul(e.read(op.getA(), {index0}), d));
+  Value x = token(nested, op.getX(), t), B = token(nested, op.getB(), t),
+        C = token(nested, op.getC(), t);
+  h = e.update(h, {x, B}, {{0}, {1}}, [&](ScalarEmitter &s, ValueRange v) {
+    return s.add(s.mul(factor, v[2]), s.mul(s.mul(d, v[0]), v[1]));
+  });
+  Value read = e.sum({P}, {h, C}, {{0, 1}, {1}},
+                     [](ScalarEmitter &s, ValueRange v) {
+                       return s.mul(v[0], v[1]);
+                     });
+
+  SmallVector<Value> inputs{read};
+  auto addInput = [&](Value value) {
+    inputs.push_back(value);
+    return inputs.size() - 1;
+  };
+  size_t xAt = 0, dAt = 0, zAt = 0;
+  Value headD;
+  if (op.getD()) {
+    xAt = addInput(x);
+    if (cast<RankedTensorType>(op.getD().getType()).getRank() == 1)
+      headD = e.read(op.getD(), {index0});
+    else
+      dAt = addInput(e.squeeze(op.getD(), {1}));
+  }
+  if (op.getZ())
+    zAt = addInput(token(nested, op.getZ(), t));
+  SmallVector<SmallVector<int64_t>> loops(inputs.size(), {0});
+  Value y = e.map({P}, getElementTypeOrSelf(op.getY()), inputs, loops,
+                  [&](ScalarEmitter &s, ValueRange v) {
+                    Value value = v[0];
+                    if (op.getD())
+                      value =
+                          s.add(value, s.mul(headD ? headD : v[dAt], v[xAt]));
+                    if (op.getZ())
+                      value = s.mul(value, s.silu(v[zAt]));
+                    return s.select(valid, value, s.constant(0.0));
+                  });
+  return {h, y};
+}
+
+SmallVector<Value> SsuTile::decompose() {
+  auto yType = cast<RankedTensorType>(op.getY().getType());
+  SmallVector<Value> carried{
+      loadState(), emit.empty(tensor::getMixedSizes(b, loc, op.getX()),
+                              yType.getElementType())};
+  Value tokens = many ? emit.dim(op.getX(), 1) : emit.index(1);
+  Type intermediate;
+  if (op.getIntermediateStates()) {
+    auto type = cast<RankedTensorType>(op.getIntermediateStates().getType());
+    intermediate = type.getElementType();
+    OpFoldResult one = b.getIndexAttr(1);
+    OpFoldResult count =
+        many ? tensor::getMixedSize(b, loc, op.getX(), 1) : one;
+    carried.push_back(emit.empty({one, count, one, P, N}, intermediate));
+  }
+  auto loop = scf::ForOp::create(
+      b, loc, index0, tokens, emit.index(1), carried,
+      [&](OpBuilder &nested, Location, Value t, ValueRange args) {
+        auto [h, y] = step(nested, args[0], t);
+        SmallVector<Value> results{h,
+                                   insertToken(nested, y, args[1], t, {P})};
+        if (intermediate) {
+          TileEmitter e(nested, loc);
+          Value kept = e.map({P, N}, intermediate, {h}, {{0, 1}},
+                             [&](ScalarEmitter &s, ValueRange v) {
+                               return s.select(valid, v[0], s.constant(0.0));
+                             });
+          results.push_back(insertToken(nested, kept, args[2], t, {P, N}));
+        }
+        scf::YieldOp::create(nested, loc, results);
+      });
+  SmallVector<Value> results{loop.getResult(1)};
+  if (op.getNewState())
+    results.push_back(storeState(loop.getResult(0)));
+  if (intermediate)
+    results.push_back(loop.getResult(2));
+  return results;
+}
+
+} // namespace
+
+FailureOr<SmallVector<Value>> SsuOp::decomposeOperation(OpBuilder &b) {
+  return SsuTile(*this, b).decompose();
+}

@@ -1,0 +1,95 @@
+//===- MambaDialect.cpp - Registration and custom syntax ------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mamba/Dialect/Mamba/IR/Mamba.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mamba;
+
+#include "mamba/Dialect/Mamba/IR/MambaDialect.cpp.inc"
+#include "mamba/Dialect/Mamba/IR/MambaEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "mamba/Dialect/Mamba/IR/MambaAttrs.cpp.inc"
+#include "mamba/Dialect/Mamba/IR/MambaInterfaces.cpp.inc"
+
+void MambaDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "mamba/Dialect/Mamba/IR/MambaOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "mamba/Dialect/Mamba/IR/MambaAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// dt_limit(lo, hi), where a bound may be written inf or -inf
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseLimit(OpAsmParser &parser, double &limit) {
+  bool negative = succeeded(parser.parseOptionalMinus());
+  if (succeeded(parser.parseOptionalKeyword("inf"))) {
+    limit = std::numeric_limits<double>::infinity();
+  } else if (parser.parseFloat(limit)) {
+    return failure();
+  }
+  if (negative)
+    limit = -limit;
+  return success();
+}
+
+static ParseResult parseDtLimit(OpAsmParser &parser,
+                                DenseF64ArrayAttr &limits) {
+  double lo, hi;
+  if (parseLimit(parser, lo) || parser.parseComma() || parseLimit(parser, hi))
+    return failure();
+  limits = parser.getBuilder().getDenseF64ArrayAttr({lo, hi});
+  return success();
+}
+
+static void printDtLimit(OpAsmPrinter &printer, Operation *op,
+                         DenseF64ArrayAttr limits) {
+  if (!limits)
+    return;
+  llvm::interleaveComma(limits.asArrayRef(), printer, [&](double limit) {
+    if (std::isinf(limit))
+      printer << (limit < 0 ? "-inf" : "inf");
+    else
+      printer.printFloat(APFloat(limit));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// #mamba.plan
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               Schedule, ArrayRef<int64_t> tile,
+                               ArrayRef<int64_t> inner, int64_t warps) {
+  for (int64_t size : llvm::concat<const int64_t>(tile, inner))
+    if (size < 0)
+      return emitError() << "expected tile sizes of at least 0, got " << size;
+  if (warps < 1 || warps > 32)
+    return emitError() << "expected 1 to 32 warps, got " << warps;
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "mamba/Dialect/Mamba/IR/MambaOps.cpp.inc"
