@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mamba/Conversion/Passes.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
 #include "mlir/InitAllDialects.h"
@@ -14,6 +15,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  mamba::registerMambaConversionPasses();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

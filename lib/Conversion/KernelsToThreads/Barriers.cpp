@@ -32,18 +32,19 @@ struct Access {
   bool isWrite;
   /// Which thread touches what, if that is known.
   std::optional<Owner> owner;
+  bool byFirstThread = false;
 
   bool operator==(const Access &other) const {
     return root == other.root && isWrite == other.isWrite &&
-           owner == other.owner;
+           owner == other.owner && byFirstThread == other.byFirstThread;
   }
   bool conflictsWith(const Access &other) const {
-    if (!isWrite && !other.isWrite)
+    if ((!isWrite && !other.isWrite) || (byFirstThread && other.byFirstThread))
       return false;
     if (bytes && other.bytes ? !bytes->overlaps(*other.bytes)
                              : root != other.root)
       return false;
-    return !owner || owner != other.owner;
+    return !owner || !(owner == other.owner);
   }
 };
 
@@ -66,6 +67,7 @@ private:
   void visit(Operation *op, Accesses &pending);
   void visitLoop(scf::ForOp loop, Accesses &pending);
   void visitLoop(scf::WhileOp loop, Accesses &pending);
+  /// What `op` touches; the accesses of its first thread are marked.
   Accesses collect(Operation *op);
   Access makeAccess(Value memref, bool isWrite,
                     std::optional<Owner> owner = std::nullopt);
@@ -79,7 +81,8 @@ private:
 
 Access BarrierPlacer::makeAccess(Value memref, bool isWrite,
                                  std::optional<Owner> owner) {
-  Access access{findRoot(memref), std::nullopt, isWrite, std::move(owner)};
+  Access access{findRoot(memref), std::nullopt, isWrite, std::move(owner),
+                false};
   if (auto it = layout.find(access.root); it != layout.end())
     access.bytes = it->second;
   return access;
@@ -122,6 +125,8 @@ Accesses BarrierPlacer::collect(Operation *op) {
         accesses.push_back(makeAccess(operand.get(), true, owner));
     }
     addNested(op->getRegion(0), accesses);
+    for (Access &access : accesses)
+      access.byFirstThread = mapping.isSingle();
     return accesses;
   }
   if (auto copy = dyn_cast<memref::CopyOp>(op)) {
@@ -134,10 +139,13 @@ Accesses BarrierPlacer::collect(Operation *op) {
     };
     add(copy.getSource(), false);
     add(copy.getTarget(), true);
+    for (Access &access : accesses)
+      access.byFirstThread = mapping.isSingle();
     return accesses;
   }
   addEffects(op, [&](Value memref, bool isWrite) {
     accesses.push_back(makeAccess(memref, isWrite));
+    accesses.back().byFirstThread = isa<memref::StoreOp>(op);
   });
   return accesses;
 }

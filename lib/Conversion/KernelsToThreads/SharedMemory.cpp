@@ -38,7 +38,7 @@ struct SharedBuffer {
   MemRefType type;
   int64_t bytes = 0;
   int64_t firstUse = -1, lastUse = -1; // in program order
-  ByteRange range;
+  ByteRange range = {};
 
   bool isUsed() const { return firstUse >= 0; }
   bool isLiveWith(const SharedBuffer &other) const {
@@ -190,8 +190,9 @@ LogicalResult Placer::assignRanges() {
   InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
                             << maxBytes << " bytes of shared memory, got "
                             << total;
-  llvm::stable_sort(placed, [](SharedBuffer *lhs, SharedBuffer *rhs) {
-    return lhs->bytes > rhs->bytes;
+  llvm::sort(placed, [](SharedBuffer *lhs, SharedBuffer *rhs) {
+    return std::make_pair(-lhs->bytes, lhs->firstUse) <
+           std::make_pair(-rhs->bytes, rhs->firstUse);
   });
   for (SharedBuffer *buffer : ArrayRef(placed).take_front(3))
     diag.attachNote(buffer->alloc->getLoc())

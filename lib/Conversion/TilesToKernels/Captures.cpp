@@ -22,7 +22,7 @@ Captures::Key Captures::keyOf(Value value) {
   return {value, -1};
 }
 
-bool Captures::isBuffer(Value value) const {
+bool Captures::isBuffer(Value value) {
   if (!isa<MemRefType>(value.getType()))
     return false;
   if (auto alloc = value.getDefiningOp<memref::AllocOp>())

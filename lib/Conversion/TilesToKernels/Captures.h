@@ -63,7 +63,7 @@ private:
   using Key = std::pair<mlir::Value, int64_t>;
 
   static Key keyOf(mlir::Value value);
-  bool isBuffer(mlir::Value value) const;
+  bool isBuffer(mlir::Value value);
   mlir::LogicalResult add(mlir::Value value);
   mlir::LogicalResult refuse(mlir::Value value, llvm::StringRef expected);
   void hoistSizes();

@@ -152,8 +152,8 @@ gpu::GPUFuncOp Outliner::createKernel(scf::ForallOp loop,
   auto kernel =
       gpu::GPUFuncOp::create(builder, loop.getLoc(), name,
                              builder.getFunctionType(types, TypeRange()));
-  kernel->setDiscardableAttrs(
-      llvm::to_vector(loop->getDiscardableAttrs()));
+  for (NamedAttribute attr : loop->getDiscardableAttrs())
+    kernel->setDiscardableAttr(attr.getName(), attr.getValue());
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   kernel.setKnownBlockSize(
