@@ -58,7 +58,8 @@ void join(Accesses &into, ArrayRef<Access> from) {
 
 class BarrierPlacer {
 public:
-  explicit BarrierPlacer(const SharedLayout &layout) : layout(layout) {}
+  BarrierPlacer(const SharedLayout &layout, int64_t threads)
+      : layout(layout), threads(threads) {}
 
   void visit(Block &block, Accesses &pending);
   void insert();
@@ -75,6 +76,7 @@ private:
   void addNested(Region &region, Accesses &accesses);
 
   const SharedLayout &layout;
+  int64_t threads;
   /// The operations that need a barrier before them.
   llvm::SetVector<Operation *> atBarrier;
 };
@@ -112,21 +114,27 @@ void BarrierPlacer::addNested(Region &region, Accesses &accesses) {
 Accesses BarrierPlacer::collect(Operation *op) {
   Accesses accesses;
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-    ThreadMapping mapping = ThreadMapping::get(linalgOp);
+    ThreadMapping mapping = ThreadMapping::get(linalgOp, threads);
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isa<MemRefType>(operand.get().getType()))
         continue;
-      std::optional<Owner> owner =
-          getOwner(mapping, operand.get(),
-                   linalgOp.getMatchingIndexingMap(&operand));
+      // All lanes of a group read the inputs, only the first the outputs.
+      std::optional<Owner> owner;
+      if (mapping.lanes == 1 || linalgOp.isDpsInit(&operand))
+        owner = getOwner(mapping, operand.get(),
+                         linalgOp.getMatchingIndexingMap(&operand));
       if (linalgOp.payloadUsesValueFromOperand(&operand))
         accesses.push_back(makeAccess(operand.get(), false, owner));
       if (linalgOp.isDpsInit(&operand))
         accesses.push_back(makeAccess(operand.get(), true, owner));
     }
-    addNested(op->getRegion(0), accesses);
+    // The first lane of the first group finishes a reduction to one element.
     for (Access &access : accesses)
-      access.byFirstThread = mapping.isSingle();
+      access.byFirstThread = mapping.parallel.empty();
+    if (mapping.lanes > 1)
+      for (Access &access : accesses)
+        access.byFirstThread &= access.owner.has_value();
+    addNested(op->getRegion(0), accesses);
     return accesses;
   }
   if (auto copy = dyn_cast<memref::CopyOp>(op)) {
@@ -237,8 +245,9 @@ void BarrierPlacer::insert() {
 
 } // namespace
 
-void mamba::insertBarriers(gpu::GPUFuncOp kernel, const SharedLayout &layout) {
-  BarrierPlacer placer(layout);
+void mamba::insertBarriers(gpu::GPUFuncOp kernel, const SharedLayout &layout,
+                           int64_t threads) {
+  BarrierPlacer placer(layout, threads);
   Accesses pending;
   placer.visit(kernel.getBody().front(), pending);
   placer.insert();

@@ -7,13 +7,13 @@
 
 #include "Buffers.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
-
-#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -113,4 +113,32 @@ Extent mamba::getExtent(Value memref, int64_t dim) {
   extent.value = memref;
   extent.dim = dim;
   return extent;
+}
+
+std::optional<int64_t> mamba::findUpperBound(Value value) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return constant;
+  auto smaller = [](std::optional<int64_t> lhs, std::optional<int64_t> rhs) {
+    return lhs && rhs ? std::min(*lhs, *rhs) : lhs ? lhs : rhs;
+  };
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::MinSIOp, arith::MinUIOp>(op))
+    return smaller(findUpperBound(op->getOperand(0)),
+                   findUpperBound(op->getOperand(1)));
+  if (auto min = dyn_cast_or_null<affine::AffineMinOp>(op)) {
+    std::optional<int64_t> bound;
+    for (AffineExpr expr : min.getMap().getResults())
+      if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+        bound = smaller(bound, constant.getValue());
+    return bound;
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> mamba::findUpperBound(const Extent &extent) {
+  if (extent.isStatic())
+    return extent.constant;
+  if (extent.dim >= 0)
+    return std::nullopt;
+  return findUpperBound(extent.value);
 }

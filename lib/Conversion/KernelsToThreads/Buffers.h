@@ -40,6 +40,11 @@ struct Extent {
 /// Size `dim` of `memref`, looked up through the views that define it.
 Extent getExtent(mlir::Value memref, int64_t dim);
 
+/// The largest value that `value` can have, if that is easy to see: it is a
+/// constant, or a minimum with one.
+std::optional<int64_t> findUpperBound(mlir::Value value);
+std::optional<int64_t> findUpperBound(const Extent &extent);
+
 } // namespace mamba
 
 #endif // MAMBA_LIB_CONVERSION_KERNELSTOTHREADS_BUFFERS_H

@@ -42,11 +42,11 @@ LogicalResult checkRoots(Operation *op) {
   return success();
 }
 
-LogicalResult checkLinalg(linalg::LinalgOp op) {
+LogicalResult checkLinalg(linalg::LinalgOp op, int64_t threads) {
   if (!op.hasPureBufferSemantics())
     return op->emitOpError("expected buffer semantics");
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-  ThreadMapping mapping = ThreadMapping::get(op);
+  ThreadMapping mapping = ThreadMapping::get(op, threads);
   for (OpOperand &output : op.getDpsInitsMutable()) {
     AffineMap map = op.getMatchingIndexingMap(&output);
     // Otherwise several threads, or several iterations, own one element.
@@ -72,12 +72,12 @@ LogicalResult checkLinalg(linalg::LinalgOp op) {
 }
 
 /// Checks code that all threads of a block run.
-LogicalResult checkBlock(Block &block) {
+LogicalResult checkBlock(Block &block, int64_t threads) {
   for (Operation &op : block) {
     if (failed(checkRoots(&op)))
       return failure();
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
-      if (failed(checkLinalg(linalgOp)))
+      if (failed(checkLinalg(linalgOp, threads)))
         return failure();
       continue;
     }
@@ -87,7 +87,7 @@ LogicalResult checkBlock(Block &block) {
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) {
       for (Region &region : op.getRegions())
         for (Block &nested : region)
-          if (failed(checkBlock(nested)))
+          if (failed(checkBlock(nested, threads)))
             return failure();
       continue;
     }
@@ -121,12 +121,12 @@ LogicalResult distribute(gpu::GPUFuncOp kernel, int64_t maxSharedBytes) {
     return failure();
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError("expected structured control flow");
-  if (failed(checkBlock(kernel.getBody().front())))
+  if (failed(checkBlock(kernel.getBody().front(), *threads)))
     return failure();
   FailureOr<SharedLayout> layout = placeSharedBuffers(kernel, maxSharedBytes);
   if (failed(layout))
     return failure();
-  insertBarriers(kernel, *layout);
+  insertBarriers(kernel, *layout, *threads);
 
   SmallVector<Operation *> distributed;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -15,12 +15,12 @@
 
 #include "SharedMemory.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "Buffers.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -66,27 +66,6 @@ private:
   /// First and last number of each operation with its regions.
   llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> order;
 };
-
-/// The largest value that `value` can have, if that is easy to see.
-std::optional<int64_t> findUpperBound(Value value) {
-  if (std::optional<int64_t> constant = getConstantIntValue(value))
-    return constant;
-  auto smaller = [](std::optional<int64_t> lhs, std::optional<int64_t> rhs) {
-    return lhs && rhs ? std::min(*lhs, *rhs) : lhs ? lhs : rhs;
-  };
-  Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<arith::MinSIOp, arith::MinUIOp>(op))
-    return smaller(findUpperBound(op->getOperand(0)),
-                   findUpperBound(op->getOperand(1)));
-  if (auto min = dyn_cast_or_null<affine::AffineMinOp>(op)) {
-    std::optional<int64_t> bound;
-    for (AffineExpr expr : min.getMap().getResults())
-      if (auto constant = dyn_cast<AffineConstantExpr>(expr))
-        bound = smaller(bound, constant.getValue());
-    return bound;
-  }
-  return std::nullopt;
-}
 
 } // namespace
 

@@ -63,54 +63,67 @@ Value ThreadLoops::materialize(OpBuilder &builder, Location loc,
   return memref::DimOp::create(builder, loc, extent.value, extent.dim);
 }
 
+SmallVector<Value> ThreadLoops::startIndices(const ThreadMapping &mapping) {
+  SmallVector<Value> indices(mapping.extents.size());
+  for (auto [extent, index] : llvm::zip_equal(mapping.extents, indices))
+    if (extent.isOne())
+      index = getConstant(0);
+  return indices;
+}
+
+Value ThreadLoops::countPoints(OpBuilder &builder, Location loc,
+                               ArrayRef<unsigned> dims,
+                               const ThreadMapping &mapping) {
+  Value points;
+  int64_t staticPoints = 1;
+  for (unsigned dim : dims) {
+    const Extent &extent = mapping.extents[dim];
+    if (extent.isStatic()) {
+      staticPoints *= extent.constant;
+      continue;
+    }
+    Value size = materialize(builder, loc, extent);
+    points = points ? arith::MulIOp::create(builder, loc, points, size) : size;
+  }
+  if (!points)
+    return getConstant(staticPoints);
+  if (staticPoints == 1)
+    return points;
+  return arith::MulIOp::create(builder, loc, points, getConstant(staticPoints));
+}
+
+void ThreadLoops::splitPoint(OpBuilder &builder, Location loc, Value point,
+                             ArrayRef<unsigned> dims,
+                             const ThreadMapping &mapping,
+                             MutableArrayRef<Value> indices) {
+  for (unsigned dim : llvm::reverse(dims)) {
+    if (dim == dims.front()) {
+      indices[dim] = point;
+      return;
+    }
+    Value size = materialize(builder, loc, mapping.extents[dim]);
+    indices[dim] = arith::RemUIOp::create(builder, loc, point, size);
+    point = arith::DivUIOp::create(builder, loc, point, size);
+  }
+}
+
 void ThreadLoops::forEachPoint(Operation *op, const ThreadMapping &mapping,
                                PointBody body) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  SmallVector<Value> indices(mapping.extents.size());
-  for (auto [dim, index] : llvm::enumerate(indices))
-    if (!llvm::is_contained(mapping.reduction, dim))
-      index = getConstant(0); // unless it is a parallel dimension below
-
+  SmallVector<Value> indices = startIndices(mapping);
   if (mapping.isSingle()) {
     auto guard = scf::IfOp::create(builder, loc, isFirstThread(builder, loc),
                                    /*withElseRegion=*/false);
     builder.setInsertionPoint(guard.thenYield());
     return body(builder, indices);
   }
-
-  SmallVector<Value> sizes;
-  Value points;
-  int64_t staticPoints = 1;
-  for (unsigned dim : mapping.parallel) {
-    const Extent &extent = mapping.extents[dim];
-    sizes.push_back(materialize(builder, loc, extent));
-    if (extent.isStatic())
-      staticPoints *= extent.constant;
-    else
-      points = points ? arith::MulIOp::create(builder, loc, points,
-                                              sizes.back())
-                              .getResult()
-                      : sizes.back();
-  }
-  if (!points)
-    points = getConstant(staticPoints);
-  else if (staticPoints != 1)
-    points = arith::MulIOp::create(builder, loc, points,
-                                   getConstant(staticPoints));
-
+  Value points = countPoints(builder, loc, mapping.parallel, mapping);
   auto loop = scf::ForOp::create(builder, loc, getThreadId(), points,
                                  getConstant(threads));
   builder.setInsertionPointToStart(loop.getBody());
-  Value rest = loop.getInductionVar();
-  for (auto [dim, size] : llvm::reverse(llvm::zip(mapping.parallel, sizes))) {
-    if (dim == mapping.parallel.front()) {
-      indices[dim] = rest;
-      break;
-    }
-    indices[dim] = arith::RemUIOp::create(builder, loc, rest, size);
-    rest = arith::DivUIOp::create(builder, loc, rest, size);
-  }
+  splitPoint(builder, loc, loop.getInductionVar(), mapping.parallel, mapping,
+             indices);
   body(builder, indices);
 }
 
@@ -178,9 +191,24 @@ SmallVector<Value> ThreadLoops::evaluate(OpBuilder &builder,
       index.erase();
     });
   }
-  return llvm::map_to_vector(
+  SmallVector<Value> results = llvm::map_to_vector(
       op.getBlock()->getTerminator()->getOperands(),
       [&](Value result) { return values.lookupOrDefault(result); });
+  if (op.getNumReductionLoops() != 0)
+    for (auto [result, accumulator] : llvm::zip_equal(results, outputs))
+      allowContraction(result, accumulator);
+  return results;
+}
+
+SmallVector<SmallVector<Value>>
+ThreadLoops::getOutputPlaces(OpBuilder &builder, linalg::LinalgOp op,
+                             ArrayRef<Value> indices) {
+  SmallVector<SmallVector<Value>> places;
+  for (OpOperand &output : op.getDpsInitsMutable())
+    places.push_back(getAccessIndices(builder, op.getLoc(),
+                                      op.getMatchingIndexingMap(&output),
+                                      indices));
+  return places;
 }
 
 void ThreadLoops::reducePoint(OpBuilder &builder, linalg::LinalgOp op,
@@ -188,27 +216,16 @@ void ThreadLoops::reducePoint(OpBuilder &builder, linalg::LinalgOp op,
                               MutableArrayRef<Value> indices) {
   Location loc = op.getLoc();
   // Each output element is read once and written once.
-  SmallVector<SmallVector<Value>> places;
-  SmallVector<Value> outputs;
-  for (OpOperand &output : op.getDpsInitsMutable()) {
-    places.push_back(getAccessIndices(
-        builder, loc, op.getMatchingIndexingMap(&output), indices));
-    bool isRead = !mapping.reduction.empty() ||
-                  op.payloadUsesValueFromOperand(&output);
-    outputs.push_back(isRead ? memref::LoadOp::create(builder, loc,
-                                                      output.get(),
-                                                      places.back())
-                                   .getResult()
-                             : Value());
-  }
+  SmallVector<SmallVector<Value>> places = getOutputPlaces(builder, op, indices);
+  SmallVector<Value> outputs(places.size());
+  for (auto [operand, place, output] :
+       llvm::zip_equal(op.getDpsInitsMutable(), places, outputs))
+    if (!mapping.reduction.empty() || op.payloadUsesValueFromOperand(&operand))
+      output = memref::LoadOp::create(builder, loc, operand.get(), place);
 
   OpBuilder inner = builder;
   scf::ForOp outermost;
   for (unsigned dim : mapping.reduction) {
-    if (mapping.extents[dim].isOne()) {
-      indices[dim] = getConstant(0);
-      continue;
-    }
     auto loop = scf::ForOp::create(inner, loc, getConstant(0),
                                    materialize(inner, loc, mapping.extents[dim]),
                                    getConstant(1), outputs);
@@ -221,9 +238,6 @@ void ThreadLoops::reducePoint(OpBuilder &builder, linalg::LinalgOp op,
     inner.setInsertionPointToStart(loop.getBody());
   }
   SmallVector<Value> results = evaluate(inner, op, indices, outputs);
-  if (!mapping.reduction.empty())
-    for (auto [result, accumulator] : llvm::zip_equal(results, outputs))
-      allowContraction(result, accumulator);
   if (outermost) {
     scf::YieldOp::create(inner, loc, results);
     results = llvm::to_vector_of<Value>(outermost.getResults());
@@ -235,11 +249,14 @@ void ThreadLoops::reducePoint(OpBuilder &builder, linalg::LinalgOp op,
 }
 
 void ThreadLoops::lower(linalg::LinalgOp op) {
-  ThreadMapping mapping = ThreadMapping::get(op);
-  forEachPoint(op, mapping,
-               [&](OpBuilder &builder, MutableArrayRef<Value> indices) {
-                 reducePoint(builder, op, mapping, indices);
-               });
+  ThreadMapping mapping = ThreadMapping::get(op, threads);
+  if (mapping.lanes > 1)
+    lowerWithLanes(op, mapping);
+  else
+    forEachPoint(op, mapping,
+                 [&](OpBuilder &builder, MutableArrayRef<Value> indices) {
+                   reducePoint(builder, op, mapping, indices);
+                 });
   op->erase();
 }
 

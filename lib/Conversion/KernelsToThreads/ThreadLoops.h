@@ -41,11 +41,34 @@ private:
   void reducePoint(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op,
                    const ThreadMapping &mapping,
                    llvm::MutableArrayRef<mlir::Value> indices);
+  /// Lets groups of lanes do `op`.
+  void lowerWithLanes(mlir::linalg::LinalgOp op, const ThreadMapping &mapping);
+  /// Runs the reduction of one point over the lanes of a group.
+  void reduceWithLanes(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op,
+                       const ThreadMapping &mapping,
+                       llvm::MutableArrayRef<mlir::Value> indices,
+                       mlir::Value isActive, mlir::Value lane);
+  /// The index operands of the accesses to the outputs.
+  static llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+  getOutputPlaces(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op,
+                  llvm::ArrayRef<mlir::Value> indices);
   /// Evaluates the body of `op` once. `outputs` are the values of its outputs.
   llvm::SmallVector<mlir::Value>
   evaluate(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op,
            llvm::ArrayRef<mlir::Value> indices,
            llvm::ArrayRef<mlir::Value> outputs);
+
+  /// The number of points in `dims`, one if there are none.
+  mlir::Value countPoints(mlir::OpBuilder &builder, mlir::Location loc,
+                          llvm::ArrayRef<unsigned> dims,
+                          const ThreadMapping &mapping);
+  /// Sets the indices of `dims` to the coordinates of point `point`.
+  void splitPoint(mlir::OpBuilder &builder, mlir::Location loc,
+                  mlir::Value point, llvm::ArrayRef<unsigned> dims,
+                  const ThreadMapping &mapping,
+                  llvm::MutableArrayRef<mlir::Value> indices);
+  /// One null for each dimension of a loop, the constant 0 for those of size one.
+  llvm::SmallVector<mlir::Value> startIndices(const ThreadMapping &mapping);
 
   mlir::Value isFirstThread(mlir::OpBuilder &builder, mlir::Location loc);
   mlir::Value getThreadId();

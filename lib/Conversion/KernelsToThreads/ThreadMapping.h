@@ -15,27 +15,36 @@
 
 namespace mamba {
 
-/// How the iteration space of an operation on buffers is spread over threads:
-/// the points of the parallel dimensions, numbered with the last one of
-/// `parallel` fastest, go round the threads of the block; each thread runs the
-/// reduction dimensions of its points in order.
+/// How the iteration space of an operation on buffers is spread over threads.
+/// The points of the parallel dimensions, numbered with the last one of
+/// `parallel` fastest, go round the groups of `lanes` threads. With one lane, a
+/// thread runs the reduction dimensions of its points in order; with more, they
+/// go round the lanes of the group, and its first lane gets the result.
 struct ThreadMapping {
   /// Sizes of all dimensions.
   llvm::SmallVector<Extent> extents;
   /// The parallel dimensions that are not of size one, the slowest first.
   llvm::SmallVector<unsigned> parallel;
-  /// The reduction dimensions, the outermost first.
+  /// The reduction dimensions that are not of size one, the outermost first.
   llvm::SmallVector<unsigned> reduction;
+  /// A power of two, at most the size of a warp.
+  int64_t lanes = 1;
 
-  /// One point only: the operation is the first thread's work.
-  bool isSingle() const { return parallel.empty(); }
+  /// One point and one lane: the operation is the first thread's work.
+  bool isSingle() const { return parallel.empty() && lanes == 1; }
 
-  static ThreadMapping get(mlir::linalg::LinalgOp op);
+  /// The mapping to a block of `threads` threads.
+  static ThreadMapping get(mlir::linalg::LinalgOp op, int64_t threads);
   static ThreadMapping get(mlir::memref::CopyOp op);
 };
 
+/// The operations in the body of `op` that continue the reductions, one for each
+/// output, if all outputs are reductions whose partial results can be combined
+/// in any order; else empty.
+llvm::SmallVector<mlir::Operation *> findCombiners(mlir::linalg::LinalgOp op);
+
 /// Says which thread touches which element of `view`: element `e` belongs to the
-/// thread whose point has the coordinates `e[position]`. Accesses with equal
+/// group whose point has the coordinates `e[position]`. Accesses with equal
 /// owners meet only in elements of the same thread.
 struct Owner {
   mlir::Value view;
@@ -44,10 +53,11 @@ struct Owner {
   llvm::SmallVector<int> positions;
   /// Sizes of the parallel dimensions, the slowest first.
   llvm::SmallVector<Extent> extents;
+  int64_t lanes = 1;
 
   bool operator==(const Owner &other) const {
     return view == other.view && positions == other.positions &&
-           extents == other.extents;
+           extents == other.extents && lanes == other.lanes;
   }
 };
 
