@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mamba/Conversion/Passes.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Pipelines/Pipelines.h"
@@ -16,6 +17,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  mamba::registerMambaConversionPasses();
   mamba::registerMambaTransformsPasses();
   mamba::registerMambaPipelines();
   mlir::DialectRegistry registry;
