@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mamba/Conversion/ToNVVM/Passes.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Target/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -14,6 +16,9 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  mamba::registerMambaToNVVMPasses();
+  mamba::registerMambaTargetPasses();
+
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
