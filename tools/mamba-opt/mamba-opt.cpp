@@ -7,6 +7,7 @@
 
 #include "mamba/Conversion/ToNVVM/Passes.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Target/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -16,6 +17,7 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  mamba::registerMambaTransformsPasses();
   mamba::registerMambaToNVVMPasses();
   mamba::registerMambaTargetPasses();
 

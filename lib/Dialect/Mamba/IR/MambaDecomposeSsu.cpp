@@ -85,10 +85,9 @@ Value SsuTile::loadState() {
   // A pad has no slot to read: the read is under the condition.
   return emit.map({P, N}, b.getF32Type(), {}, {},
                   [&](ScalarEmitter &e, ValueRange) {
+                    Value p = e.loop(0), n = e.loop(1);
                     return e.guarded(valid, [&](ScalarEmitter &inner) {
-                      return inner.read(op.getState(), {index0, index0,
-                                                        inner.loop(0),
-                                                        inner.loop(1)});
+                      return inner.read(op.getState(), {index0, index0, p, n});
                     });
                   });
 }
@@ -98,9 +97,12 @@ Value SsuTile::storeState(Value h) {
   Value rounded =
       emit.map({P, N}, type.getElementType(), {h}, {{0, 1}},
                [](ScalarEmitter &, ValueRange v) { return v[0]; });
-  auto oneSlot = RankedTensorType::get(
-      {1, 1, type.getDimSize(2), type.getDimSize(3)}, type.getElementType());
-  Value slot = emit.unsqueeze(rounded, oneSlot, {2, 3});
+  // For a pad there is no slot, and nothing of this is stored.
+  Value slot = emit.unsqueeze(
+      rounded,
+      RankedTensorType::get({1, 1, type.getDimSize(2), type.getDimSize(3)},
+                            type.getElementType()),
+      {2, 3});
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0);
   SmallVector<OpFoldResult> offsets(4, zero), strides(4, one),
       sizes{tensor::getMixedSize(b, loc, op.getState(), 0), one, P, N};

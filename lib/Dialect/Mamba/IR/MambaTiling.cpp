@@ -308,6 +308,7 @@ FailureOr<TilingResult> tileSsu(OpBuilder &b, SsuOp op,
   }
   Operation *tile = mlir::clone(b, op, types, operands);
   auto tileOp = cast<SsuOp>(tile);
+  tileOp.setRow(oneRow);
   llvm::copy(segments, tileOp.getProperties().operandSegmentSizes.begin());
   TilingResult result;
   result.tiledOps.push_back(tile);

@@ -200,5 +200,9 @@ LogicalResult SsuOp::verify() {
   if (getDisableStateUpdate() && getDstStateBatchIndices())
     return emitOpError("expected no 'dst_state_batch_indices' with "
                        "'disable_state_update'");
+  if (getRow() && (getStateBatchIndices() || getDstStateBatchIndices()))
+    return emitOpError("expected no slot indices with 'row'");
+  if (getRow() && cast<RankedTensorType>(getX().getType()).getDimSize(0) != 1)
+    return emitOpError("expected a batch of 1 with 'row'");
   return verifyDims(*this);
 }

@@ -155,22 +155,16 @@ Value TileEmitter::squeeze(Value tensor, ArrayRef<int64_t> keep) {
 
 Value TileEmitter::unsqueeze(Value tensor, RankedTensorType type,
                              ArrayRef<int64_t> keep) {
-  SmallVector<OpFoldResult> sizes;
-  SmallVector<ReassociationIndices> groups(keep.size());
-  size_t group = 0;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    bool kept = llvm::is_contained(keep, dim);
-    sizes.push_back(kept ? tensor::getMixedSize(
-                               b, loc, tensor,
-                               llvm::find(keep, dim) - keep.begin())
-                         : OpFoldResult(b.getIndexAttr(1)));
-    groups[group].push_back(dim);
-    if (kept && group + 1 < keep.size())
-      ++group;
-  }
-  if (keep.empty())
-    groups.clear();
-  return tensor::ExpandShapeOp::create(b, loc, type, tensor, groups, sizes);
+  // An insertion rather than tensor.expand_shape: bufferization then computes
+  // the tile where it belongs in the whole result.
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+      sizes(type.getRank(), b.getIndexAttr(1)),
+      strides(type.getRank(), b.getIndexAttr(1));
+  for (auto [i, dim] : llvm::enumerate(keep))
+    sizes[dim] = tensor::getMixedSize(b, loc, tensor, i);
+  return tensor::InsertSliceOp::create(b, loc, tensor,
+                                       empty(sizes, type.getElementType()),
+                                       offsets, sizes, strides);
 }
 
 Value TileEmitter::prefix(Value tensor, OpFoldResult size) {

@@ -20,7 +20,7 @@ def Mamba_MaskAttr : EnumAttr<Mamba_Dialect, Mamba_Mask, "mask"> {
   let description = [{
     `causal`: position `m` reads positions `k <= m`, the diagonal included.
   }];
-  let assemblyFormat = "$value";
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def Mamba_ScheduleThreeKernel
@@ -51,7 +51,7 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     * `warps`: warps of 32 threads in a block.
 
     ```mlir
-    #mamba.plan<schedule = three_kernel, tile = [1, 1, 1, 0], inner = [32, 0], warps = 8>
+    #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [32, 0] warps 8>
     ```
   }];
   let parameters = (ins
@@ -61,8 +61,8 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     DefaultValuedParameter<"int64_t", "4">:$warps
   );
   let assemblyFormat = [{
-    `<` `schedule` `=` $schedule `,` `tile` `=` `[` $tile `]`
-    (`,` `inner` `=` `[` $inner^ `]`)? (`,` `warps` `=` $warps^)? `>`
+    `<` $schedule `tile` `[` $tile `]` (`inner` `[` $inner^ `]`)?
+    (`warps` $warps^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -209,7 +209,7 @@ def Mamba_ChunkOutOp : Mamba_TileOp<"chunk_out", [AttrSizedOperandSegments]> {
     than one head must cover all heads or one group.
 
     ```mlir
-    %y = mamba.chunk_out mask(causal) x(%x : tensor<2x?x24x64xbf16>)
+    %y = mamba.chunk_out mask<causal> x(%x : tensor<2x?x24x64xbf16>)
         B(%B : tensor<2x?x1x128xbf16>) C(%C : tensor<2x?x1x128xbf16>)
         dt(%d : tensor<2x24x?x128xf32>) dA_cumsum(%cs : tensor<2x24x?x128xf32>)
         chunk_states(%h : tensor<2x?x24x64x128xbf16>) -> tensor<2x?x24x64xbf16>
@@ -225,7 +225,7 @@ def Mamba_ChunkOutOp : Mamba_TileOp<"chunk_out", [AttrSizedOperandSegments]> {
     DefaultValuedAttr<Mamba_MaskAttr, "::mamba::Mask::Causal">:$mask);
   let results = (outs Mamba_TokenTensor:$y);
   let assemblyFormat = [{
-    `mask` `(` $mask `)` `x` `(` $x `:` type($x) `)`
+    `mask` `` $mask `x` `(` $x `:` type($x) `)`
     `B` `(` $B `:` type($B) `)` `C` `(` $C `:` type($C) `)`
     `dt` `(` $dt `:` type($dt) `)`
     `dA_cumsum` `(` $dA_cumsum `:` type($dA_cumsum) `)`

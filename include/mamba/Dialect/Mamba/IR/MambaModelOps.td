@@ -143,8 +143,10 @@ def Mamba_SsuOp : Mamba_TileOp<"ssu", [AttrSizedOperandSegments,
     | `state_batch_indices`, `dst_state_batch_indices` (optional) | `[b]` | i32, i64 |
     | `intermediate_states` (optional) | `[b, T, H, P, N]` | bf16, f16, f32 |
 
-    Iteration domain for tiling: `(b, H, P)`, all parallel; the unit tile holds
-    one row, one head and any number of head-dim rows.
+    Iteration domain for tiling: `(b, H, P)`, all parallel. The unit tile holds
+    one row, one head and any number of head-dim rows; it is marked `row`, has
+    no index operands, and its `state` and `new_state` hold nothing but the
+    row's slot, or no slot at all for a pad.
 
     ```mlir
     %y, %new = mamba.ssu softplus state(%state : tensor<?x24x64x128xf32>)
@@ -163,7 +165,8 @@ def Mamba_SsuOp : Mamba_TileOp<"ssu", [AttrSizedOperandSegments,
     Optional<Mamba_SlotTensor>:$dst_state_batch_indices,
     UnitAttr:$softplus,
     DefaultValuedAttr<I64Attr, "-1">:$pad_slot_id,
-    UnitAttr:$disable_state_update);
+    UnitAttr:$disable_state_update,
+    UnitAttr:$row);
   let results = (outs
     Mamba_StepTokenTensor:$y,
     Optional<Mamba_StateTensor>:$new_state,
@@ -172,7 +175,8 @@ def Mamba_SsuOp : Mamba_TileOp<"ssu", [AttrSizedOperandSegments,
     ::mlir::OpOperand *getUpdatedOperand(unsigned resultNumber);
   }];
   let assemblyFormat = [{
-    (`softplus` $softplus^)? (`pad_slot_id` `(` $pad_slot_id^ `)`)?
+    (`row` $row^)? (`softplus` $softplus^)?
+    (`pad_slot_id` `(` $pad_slot_id^ `)`)?
     (`disable_state_update` $disable_state_update^)?
     `state` `(` $state `:` type($state) `)`
     `x` `(` $x `:` type($x) `)` `dt` `(` $dt `:` type($dt) `)`

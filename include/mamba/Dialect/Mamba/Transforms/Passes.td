@@ -1,0 +1,155 @@
+//===- Passes.td - Passes on tensors and tile programs -----*- tablegen -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_TRANSFORMS_PASSES_TD
+#define MAMBA_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def MambaDecomposeSsdPass : Pass<"mamba-decompose-ssd"> {
+  let summary = "Write mamba.ssd as chunk operations";
+  let description = [{
+    Replaces every `mamba.ssd` by its composition. The states entering the
+    chunks have the type in which `mamba.chunk_out` multiplies them, unless the
+    operation returns them.
+
+    ```mlir
+    %y = mamba.ssd chunk_size(128) x(%x : ..) dt(%dt : ..) .. -> y(..)
+    ```
+    becomes
+    ```mlir
+    %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : ..) A(%A : ..) -> ..
+    %s = mamba.chunk_state x(%x : ..) B(%B : ..) dt(%d : ..) dA_cumsum(%cs : ..) -> ..
+    %h = mamba.state_pass states(%s : ..) dA_cumsum(%cs : ..) -> chunk_states(..)
+    %y = mamba.chunk_out mask<causal> x(%x : ..) .. chunk_states(%h : ..) -> ..
+    ```
+  }];
+  let dependentDialects = ["::mamba::MambaDialect"];
+}
+
+def MambaPlanPass : Pass<"mamba-plan"> {
+  let summary = "Decide how each operation is lowered for a target";
+  let description = [{
+    Attaches a `#mamba.plan` to every operation that tiles and has none; a plan
+    written by hand stays. Schedule `three_kernel`: every operation is one
+    kernel and a block computes one unit tile, except that head-dim rows of
+    `mamba.state_pass` and `mamba.ssu`, whose loops are element-wise in them,
+    are spread over blocks. `inner` is chosen so that a block's temporaries fit
+    in the target's shared memory.
+
+    ```mlir
+    %y = mamba.chunk_out mask<causal> .. -> tensor<2x?x24x64xbf16>
+    ```
+    becomes
+    ```mlir
+    %y = mamba.chunk_out mask<causal> .. {mamba.plan =
+      #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [32, 0] warps 8>}
+      -> tensor<2x?x24x64xbf16>
+    ```
+  }];
+  let options = [
+    Option<"sharedBytes", "shared-bytes", "int64_t", "101376",
+           "shared memory that a block's temporaries may take, in bytes">
+  ];
+  let dependentDialects = ["::mamba::MambaDialect"];
+}
+
+def MambaTilePass : Pass<"mamba-tile"> {
+  let summary = "Tile mamba operations to the programs of blocks";
+  let description = [{
+    Tiles every operation that has a plan by the plan's `tile`, and the others
+    by their unit tile. With `loops=forall` the tiles become an `scf.forall`
+    over `#gpu.block` that keeps the plan and carries the operation's name for
+    its kernel; with `loops=for` a nest of `scf.for`. A result that updates an
+    operand in place starts from that operand.
+
+    ```mlir
+    %s = mamba.chunk_state x(%x : tensor<2x?x24x64xbf16>) ..
+    ```
+    becomes
+    ```mlir
+    %s = scf.forall (%b, %c, %h) in (2, %chunks, 24) shared_outs(%o = %empty) .. {
+      %xt = tensor.extract_slice %x[%b, %c * 128, %h, 0] [1, %tokens, 1, 64] ..
+      %t = mamba.chunk_state x(%xt : tensor<1x?x1x64xbf16>) .. -> tensor<1x1x1x64x128xf32>
+      scf.forall.in_parallel { tensor.parallel_insert_slice %t into %o[..] }
+    } {mapping = [#gpu.block<linear_dim_2>, ..], mamba.kernel = "chunk_state"}
+    ```
+  }];
+  let options = [
+    Option<"loops", "loops", "std::string", "\"forall\"",
+           "kind of loop over tiles: forall or for">
+  ];
+  let dependentDialects = [
+    "::mamba::MambaDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
+def MambaToLinalgPass : Pass<"mamba-to-linalg"> {
+  let summary = "Write mamba operations in linalg, tensor, arith and math";
+  let description = [{
+    Replaces every operation that tiles by its meaning on unit tiles, after
+    tiling it to them with `scf.for` where it is larger. Rounding points are
+    `arith.truncf`; exponents are clamped to at most 0; masks are selects. A
+    plan with `inner` sizes moves to the linalg operation that computes the
+    first result.
+
+    ```mlir
+    %t = mamba.chunk_state x(%x : tensor<1x?x1x64xbf16>) B(%B : ..) ..
+    ```
+    becomes
+    ```mlir
+    %w  = linalg.generic .. // dt[k] * exp(min(last - sum[k], 0))
+    %wB = linalg.generic .. // round(w[k] * B[k,n])
+    %s  = linalg.matmul indexing_maps = [..] ins(%x, %wB) outs(%zeros)
+    ```
+  }];
+  let dependentDialects = ["::mamba::MambaDialect"];
+}
+
+def MambaTileInnerPass : Pass<"mamba-tile-inner"> {
+  let summary = "Compute the end of a tile program a few rows at a time";
+  let description = [{
+    Tiles every linalg operation that carries a plan with `inner` sizes by
+    those sizes with `scf.for`, and fuses its producers into the loops, so that
+    the temporaries between them are as small as the tile.
+  }];
+  let dependentDialects = ["::mamba::MambaDialect", "::mlir::scf::SCFDialect"];
+}
+
+def MambaResultsToArgumentsPass
+    : Pass<"mamba-results-to-arguments", "::mlir::ModuleOp"> {
+  let summary = "Give functions memref arguments instead of tensor results";
+  let description = [{
+    Every public function takes memrefs and returns nothing afterwards. A
+    result that is an updated argument (`mamba.ssu`'s state) is updated in
+    place, and the argument says so by `mamba.updated`; every other result
+    becomes a trailing memref argument with `mamba.result`, in which the
+    result is computed.
+
+    ```mlir
+    func.func @f(%x: tensor<?xf32> {mamba.name = "x"})
+        -> (tensor<?xf32> {mamba.name = "y"})
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<?xf32> {mamba.name = "x"},
+                 %y: memref<?xf32> {mamba.name = "y", mamba.result})
+    ```
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+def MambaSeparateDestinationsPass : Pass<"mamba-separate-destinations"> {
+  let summary = "Give every use of an empty or filled tensor its own";
+  let description = [{
+    CSE merges equal `tensor.empty` and `linalg.fill` operations; bufferization
+    would then copy the shared tensor for every operation that writes it. This
+    pass gives each use a tensor of its own again.
+  }];
+}
+
+#endif // MAMBA_TRANSFORMS_PASSES_TD

@@ -1,0 +1,182 @@
+//===- ResultsToArguments.cpp - Memref arguments for tensor results -------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/Transforms/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+namespace mamba {
+#define GEN_PASS_DEF_MAMBARESULTSTOARGUMENTSPASS
+#include "mamba/Dialect/Mamba/Transforms/Passes.h.inc"
+} // namespace mamba
+
+using namespace mlir;
+using namespace mamba;
+
+namespace {
+
+/// The operand from which `value` is computed in place: the initial value of a
+/// loop or the destination of an operation. Null at a root.
+OpOperand *getDestination(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return nullptr;
+  Operation *op = result.getOwner();
+  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
+    return &loop.getInitsMutable()[result.getResultNumber()];
+  if (auto style = dyn_cast<DestinationStyleOpInterface>(op))
+    return style.getTiedOpOperand(result);
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return &cast.getSourceMutable();
+  return nullptr;
+}
+
+struct ResultsToArguments
+    : mamba::impl::MambaResultsToArgumentsPassBase<ResultsToArguments> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (func.isPublic() && !func.isDeclaration() && failed(convert(func)))
+        return signalPassFailure();
+  }
+
+  LogicalResult convert(func::FuncOp func) {
+    if (!llvm::hasSingleElement(func.getBody()))
+      return func.emitOpError("expected a single block");
+    auto isRankedTensor = [](Type type) { return isa<RankedTensorType>(type); };
+    for (Type type : func.getArgumentTypes())
+      if (!isRankedTensor(type) && !type.isIntOrIndexOrFloat())
+        return func.emitOpError("expected tensors or scalars as arguments, got ")
+               << type;
+    if (!llvm::all_of(func.getResultTypes(), isRankedTensor))
+      return func.emitOpError("expected tensors as results");
+
+    auto terminator = cast<func::ReturnOp>(func.front().getTerminator());
+    OpBuilder b(func.getContext());
+    b.setInsertionPointToStart(&func.front());
+    SmallVector<bool> updated(func.getNumArguments(), false);
+    SmallVector<Value> results(terminator.getOperands());
+    SmallVector<Value> returned;
+    SmallVector<unsigned> returnedNumbers;
+    for (auto [number, result] : llvm::enumerate(results)) {
+      auto argument = dyn_cast<BlockArgument>(getRoot(result));
+      bool inPlace = argument && argument.getOwner() == &func.front() &&
+                     argument != result &&
+                     argument.getType() == result.getType() &&
+                     !updated[argument.getArgNumber()];
+      if (!inPlace) {
+        returned.push_back(result);
+        returnedNumbers.push_back(number);
+        continue;
+      }
+      updated[argument.getArgNumber()] = true;
+      func.setArgAttr(argument.getArgNumber(), kUpdatedAttrName,
+                      b.getStringAttr(getName(func, number)));
+    }
+    convertArguments(func, b, updated);
+    for (auto [number, result] : llvm::zip_equal(returnedNumbers, returned))
+      addArgument(func, b, terminator, number, result);
+    // An updated argument is written back where it lies; without this use the
+    // update would be dead.
+    b.setInsertionPoint(terminator);
+    for (auto [number, isUpdated] : llvm::enumerate(updated)) {
+      if (!isUpdated)
+        continue;
+      for (Value result : results) {
+        auto toTensor =
+            getRoot(result).getDefiningOp<bufferization::ToTensorOp>();
+        if (toTensor && toTensor.getBuffer() == func.getArgument(number))
+          materialize(b, terminator.getLoc(), result, func.getArgument(number));
+      }
+    }
+    terminator->setOperands({});
+    SmallVector<Type> arguments(func.front().getArgumentTypes());
+    func.setType(FunctionType::get(func.getContext(), arguments, {}));
+    func.removeResAttrsAttr();
+    return success();
+  }
+
+  static Value getRoot(Value value) {
+    while (OpOperand *destination = getDestination(value))
+      value = destination->get();
+    return value;
+  }
+
+  static std::string getName(func::FuncOp func, unsigned number) {
+    if (auto name = func.getResultAttrOfType<StringAttr>(number, kNameAttrName))
+      return name.str();
+    return "result" + std::to_string(number);
+  }
+
+  static MemRefType getBufferType(Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return MemRefType::get(tensor.getShape(), tensor.getElementType());
+  }
+
+  void convertArguments(func::FuncOp func, OpBuilder &b,
+                        ArrayRef<bool> updated) {
+    for (BlockArgument argument : func.getArguments()) {
+      if (!func.getArgAttr(argument.getArgNumber(), kNameAttrName))
+        func.setArgAttr(
+            argument.getArgNumber(), kNameAttrName,
+            b.getStringAttr("arg" + std::to_string(argument.getArgNumber())));
+      Type type = argument.getType();
+      if (!isa<RankedTensorType>(type))
+        continue;
+      argument.setType(getBufferType(type));
+      auto tensor = bufferization::ToTensorOp::create(
+          b, func.getLoc(), type, argument, /*restrict=*/true,
+          /*writable=*/updated[argument.getArgNumber()]);
+      argument.replaceAllUsesExcept(tensor, tensor);
+    }
+  }
+
+  void addArgument(func::FuncOp func, OpBuilder &b, func::ReturnOp terminator,
+                   unsigned number, Value result) {
+    StringAttr name = b.getStringAttr(getName(func, number));
+    DictionaryAttr attrs = b.getDictionaryAttr(
+        {b.getNamedAttr(kNameAttrName, name),
+         b.getNamedAttr(kResultAttrName, b.getUnitAttr())});
+    unsigned position = func.getNumArguments();
+    (void)func.insertArgument(position, getBufferType(result.getType()), attrs,
+                              func.getLoc());
+    Value buffer = func.getArgument(position);
+    // Where the result starts from an empty tensor, it is computed in the
+    // argument from the start.
+    Value value = result;
+    OpOperand *destination = nullptr;
+    while (OpOperand *next = getDestination(value)) {
+      destination = next;
+      value = next->get();
+    }
+    if (destination && value.getDefiningOp<tensor::EmptyOp>() &&
+        value.getType() == result.getType()) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(value.getDefiningOp());
+      auto tensor = bufferization::ToTensorOp::create(
+          b, func.getLoc(), value.getType(), buffer, /*restrict=*/true,
+          /*writable=*/true);
+      destination->set(tensor);
+    }
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(terminator);
+    materialize(b, terminator.getLoc(), result, buffer);
+  }
+
+  static void materialize(OpBuilder &b, Location loc, Value value,
+                          Value buffer) {
+    bufferization::MaterializeInDestinationOp::create(
+        b, loc, TypeRange(), value, buffer, /*restrict=*/true,
+        /*writable=*/true);
+  }
+};
+} // namespace

@@ -1,0 +1,104 @@
+//===- Tiling.cpp - Tiles mamba operations --------------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiling.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace mamba;
+
+/// Block dimensions for `count` loops, the innermost fastest.
+static SmallVector<Attribute> getBlockMapping(MLIRContext *context,
+                                              size_t count) {
+  SmallVector<Attribute> mapping;
+  for (size_t i = count; i > 0; --i)
+    mapping.push_back(gpu::GPUBlockMappingAttr::get(
+        context, static_cast<gpu::MappingId>(
+                     static_cast<uint64_t>(gpu::MappingId::LinearDim0) + i - 1)));
+  return mapping;
+}
+
+/// Starts result `number` of the loops from `operand` and reads the operand
+/// through the loops, so that bufferization updates it in place. The
+/// operation's contract allows this: no tile reads what another writes.
+static void updateInPlace(RewriterBase &rewriter, scf::SCFTilingResult &tiled,
+                          unsigned number, Value operand) {
+  LoopLikeOpInterface outer = tiled.loops.front(), inner = tiled.loops.back();
+  rewriter.modifyOpInPlace(outer, [&] {
+    outer.getInitsMutable()[number].set(operand);
+  });
+  Value carried = inner.getRegionIterArgs()[number];
+  Region *body = carried.getParentRegion();
+  rewriter.replaceUsesWithIf(operand, carried, [&](OpOperand &use) {
+    return body->isAncestor(use.getOwner()->getParentRegion());
+  });
+}
+
+FailureOr<scf::SCFTilingResult>
+mamba::tileToLoops(RewriterBase &rewriter, MambaTileOpInterface op,
+                   ArrayRef<int64_t> sizes,
+                   scf::SCFTilingOptions::LoopType loopType) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  auto tileable = cast<TilingInterface>(op.getOperation());
+  SmallVector<Range> domain = tileable.getIterationDomain(rewriter);
+  if (sizes.size() != domain.size())
+    return op->emitOpError("expected ")
+           << domain.size() << " tile sizes, got " << sizes.size();
+  SmallVector<OpFoldResult> tileSizes;
+  size_t loops = 0;
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    tileSizes.push_back(rewriter.getIndexAttr(size));
+    loops += size != 0;
+    if (size <= 1)
+      continue;
+    std::optional<int64_t> extent = getConstantIntValue(domain[i].size);
+    if (!extent || *extent % size != 0) {
+      InFlightDiagnostic error = op->emitOpError("expected tile size ")
+                                 << size << " of loop " << i
+                                 << " to divide a static extent";
+      if (extent)
+        error << ", got " << *extent;
+      return error;
+    }
+  }
+  SmallVector<std::pair<unsigned, Value>> updated;
+  for (unsigned number = 0; number < op->getNumResults(); ++number)
+    if (OpOperand *operand = op.getUpdatedOperand(number))
+      updated.push_back({number, operand->get()});
+
+  scf::SCFTilingOptions options;
+  options.setLoopType(loopType).setTileSizes(tileSizes);
+  bool isForall = loopType == scf::SCFTilingOptions::LoopType::ForallOp;
+  if (isForall)
+    options.setMapping(getBlockMapping(op->getContext(), loops));
+  FailureOr<scf::SCFTilingResult> tiled =
+      scf::tileUsingSCF(rewriter, tileable, options);
+  if (failed(tiled))
+    return failure();
+  if (!tiled->loops.empty())
+    for (auto [number, operand] : updated)
+      updateInPlace(rewriter, *tiled, number, operand);
+  rewriter.replaceOp(op, tiled->replacements);
+  return tiled;
+}
+
+bool mamba::isUnitTile(MambaTileOpInterface op) {
+  // Slots are resolved by tiling.
+  if (auto ssu = dyn_cast<SsuOp>(op.getOperation()))
+    if (!ssu.getRow())
+      return false;
+  OpBuilder b(op);
+  SmallVector<Range> domain =
+      cast<TilingInterface>(op.getOperation()).getIterationDomain(b);
+  return llvm::all_of(llvm::zip_equal(op.getUnitTile(), domain), [](auto pair) {
+    auto [unit, range] = pair;
+    return unit == 0 || isConstantIntValue(range.size, unit);
+  });
+}

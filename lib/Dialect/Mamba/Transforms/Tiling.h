@@ -1,0 +1,29 @@
+//===- Tiling.h - Tiles mamba operations ------------------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_LIB_DIALECT_MAMBA_TRANSFORMS_TILING_H
+#define MAMBA_LIB_DIALECT_MAMBA_TRANSFORMS_TILING_H
+
+#include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+
+namespace mamba {
+
+/// Replaces `op` by loops over tiles of `sizes` (0: the whole loop). Fails with
+/// a diagnostic if the operation does not tile so. A tile size other than 0
+/// and 1 must divide a static extent, since head and state dims are static.
+mlir::FailureOr<mlir::scf::SCFTilingResult>
+tileToLoops(mlir::RewriterBase &rewriter, MambaTileOpInterface op,
+            llvm::ArrayRef<int64_t> sizes,
+            mlir::scf::SCFTilingOptions::LoopType loopType);
+
+/// Whether `op` is a unit tile, which its decomposition accepts.
+bool isUnitTile(MambaTileOpInterface op);
+
+} // namespace mamba
+
+#endif // MAMBA_LIB_DIALECT_MAMBA_TRANSFORMS_TILING_H
