@@ -121,6 +121,11 @@ LogicalResult distribute(gpu::GPUFuncOp kernel, int64_t maxSharedBytes) {
     return failure();
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError("expected structured control flow");
+  // Bufferization leaves copies of a buffer to itself.
+  kernel.walk([](memref::CopyOp copy) {
+    if (copy.getSource() == copy.getTarget())
+      copy.erase();
+  });
   if (failed(checkBlock(kernel.getBody().front(), *threads)))
     return failure();
   FailureOr<SharedLayout> layout = placeSharedBuffers(kernel, maxSharedBytes);
