@@ -185,11 +185,7 @@ SmallVector<Value> ThreadLoops::evaluate(OpBuilder &builder,
       values.map(index.getResult(), indices[index.getDim()]);
       continue;
     }
-    Operation *copy = builder.clone(original, values);
-    copy->walk([&](linalg::IndexOp index) {
-      index.replaceAllUsesWith(indices[index.getDim()]);
-      index.erase();
-    });
+    builder.clone(original, values);
   }
   SmallVector<Value> results = llvm::map_to_vector(
       op.getBlock()->getTerminator()->getOperands(),

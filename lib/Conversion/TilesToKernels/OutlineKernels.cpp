@@ -35,7 +35,6 @@ namespace {
 
 constexpr int64_t kThreadsPerWarp = 32;
 constexpr int64_t kDefaultWarps = 4;
-constexpr int64_t kMaxThreads = 1024;
 
 bool isOne(OpFoldResult value) { return isConstantIntValue(value, 1); }
 
@@ -55,7 +54,7 @@ public:
 private:
   LogicalResult outline(scf::ForallOp loop);
   FailureOr<SmallVector<Dim>> findDims(scf::ForallOp loop, OpBuilder &builder);
-  FailureOr<int64_t> getThreads(scf::ForallOp loop);
+  static int64_t getThreads(scf::ForallOp loop);
   gpu::GPUModuleOp getModule();
   gpu::GPUFuncOp createKernel(scf::ForallOp loop, Captures &captures,
                               int64_t threads);
@@ -86,13 +85,10 @@ gpu::GPUModuleOp Outliner::getModule() {
   return module;
 }
 
-FailureOr<int64_t> Outliner::getThreads(scf::ForallOp loop) {
+int64_t Outliner::getThreads(scf::ForallOp loop) {
   int64_t warps = kDefaultWarps;
   if (auto plan = loop->getAttrOfType<mamba::PlanAttr>(mamba::kPlanAttrName))
     warps = plan.getWarps();
-  if (warps < 1 || warps * kThreadsPerWarp > kMaxThreads)
-    return loop.emitOpError("expected 1 to ")
-           << kMaxThreads / kThreadsPerWarp << " warps, got " << warps;
   return warps * kThreadsPerWarp;
 }
 
@@ -262,10 +258,9 @@ LogicalResult Outliner::outline(scf::ForallOp loop) {
   if (loop.getNumResults() != 0)
     return loop.emitOpError("expected a loop over blocks on buffers, without "
                             "results");
-  FailureOr<int64_t> threads = getThreads(loop);
   OpBuilder builder(loop);
   FailureOr<SmallVector<Dim>> dims = findDims(loop, builder);
-  if (failed(threads) || failed(dims))
+  if (failed(dims))
     return failure();
 
   Captures captures(function, loop);
@@ -280,7 +275,8 @@ LogicalResult Outliner::outline(scf::ForallOp loop) {
   }
   captures.addSizes();
 
-  gpu::GPUFuncOp kernel = createKernel(loop, captures, *threads);
+  int64_t threads = getThreads(loop);
+  gpu::GPUFuncOp kernel = createKernel(loop, captures, threads);
   fillKernel(kernel, loop, captures, *dims);
 
   Location loc = loop.getLoc();
@@ -305,7 +301,7 @@ LogicalResult Outliner::outline(scf::ForallOp loop) {
                                                  toValue(dim.trips));
   gpu::LaunchFuncOp::create(
       builder, loc, kernel, gpu::KernelDim3{blocks, one, one},
-      gpu::KernelDim3{toValue(builder.getIndexAttr(*threads)), one, one},
+      gpu::KernelDim3{toValue(builder.getIndexAttr(threads)), one, one},
       /*dynamicSharedMemorySize=*/Value(), operands);
   loop.erase();
   return success();
