@@ -131,6 +131,31 @@ gpu.module @twice_kernels {
 
 // -----
 
+// The minimum that bounds the size of a temporary is computed in the kernel.
+
+// CHECK-LABEL: func.func @bound(
+// CHECK-SAME:    %{{.*}}: memref<8xf32>, %[[N:.*]]: index
+// CHECK-NOT:     arith.minsi
+// CHECK:         args(%{{.*}} : memref<f32>, %[[N]] : index)
+// CHECK:       gpu.func @bound_kernel(%{{.*}}: memref<f32>, %[[N:.*]]: index)
+// CHECK:         %[[SIZE:.*]] = arith.minsi %[[N]], %c8
+// CHECK:         memref.alloc(%[[SIZE]])
+func.func @bound(%x: memref<8xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %size = arith.minsi %n, %c8 : index
+  scf.forall (%i) in (8) {
+    %t = memref.alloc(%size) : memref<?xf32>
+    %part = memref.subview %x[0] [%size] [1] : memref<8xf32> to memref<?xf32, strided<[1]>>
+    memref.copy %part, %t : memref<?xf32, strided<[1]>> to memref<?xf32>
+    %v = memref.load %t[%c0] : memref<?xf32>
+    memref.store %v, %x[%i] : memref<8xf32>
+  } {mapping = [#gpu.block<x>]}
+  return
+}
+
+// -----
+
 // Loops that are not over blocks stay, and the module is not marked.
 
 // CHECK-NOT:   gpu.container_module
