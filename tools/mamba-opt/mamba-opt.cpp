@@ -5,9 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/ToNVVM/Passes.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
+#include "mamba/Pipelines/Pipelines.h"
 #include "mamba/Target/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -19,8 +21,10 @@
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mamba::registerMambaTransformsPasses();
+  mamba::registerMambaConversionPasses();
   mamba::registerMambaToNVVMPasses();
   mamba::registerMambaTargetPasses();
+  mamba::registerMambaPipelines();
 
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);

@@ -152,4 +152,26 @@ def MambaSeparateDestinationsPass : Pass<"mamba-separate-destinations"> {
   }];
 }
 
+def MambaInterchangeContractionsPass : Pass<"mamba-interchange-contractions"> {
+  let summary = "Order the loops of contractions for a vectorizing compiler";
+  let description = [{
+    Writes every contraction on tensors as a `linalg.generic` whose innermost
+    loop is the last dimension of its result, with the sums outside of it, and
+    transposes inputs that this loop would not read contiguously. The loops
+    then vectorize without reassociating a sum.
+
+    ```mlir
+    %r = linalg.matmul indexing_maps = [(m, n, k) -> (m, k), (m, n, k) -> (n, k),
+                                        (m, n, k) -> (m, n)] ins(%a, %b) outs(%c)
+    ```
+    becomes
+    ```mlir
+    %t = linalg.transpose ins(%b) outs(%empty) permutation = [1, 0]
+    %r = linalg.generic {indexing_maps = [(m, k, n) -> (m, k), (m, k, n) -> (k, n),
+                                          (m, k, n) -> (m, n)]} ins(%a, %t) outs(%c)
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 #endif // MAMBA_TRANSFORMS_PASSES_TD

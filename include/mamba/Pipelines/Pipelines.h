@@ -1,0 +1,60 @@
+//===- Pipelines.h - The compiler's named pipelines -------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A pipeline leads from one named stage to the next; mamba-opt offers them
+// as options of the same names and mamba-compile runs them in order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_PIPELINES_PIPELINES_H
+#define MAMBA_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+#include <string>
+
+namespace mamba {
+
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("target of the code: cpu, sm_90a, sm_100a, sm_103a or "
+                     "sm_120a"),
+      llvm::cl::init("sm_90a")};
+};
+
+/// Model level to planned tile programs: `scf.forall` over blocks of mamba
+/// operations on tiles for a GPU, chunk operations for the CPU.
+void buildToTilesPipeline(mlir::OpPassManager &pm,
+                          const PipelineOptions &options);
+
+/// Tile programs to linalg on tensors, tiled to what a block holds at a time.
+void buildToLinalgPipeline(mlir::OpPassManager &pm,
+                           const PipelineOptions &options);
+
+/// linalg on tensors to loops on buffers: functions take memrefs only.
+void buildBufferizePipeline(mlir::OpPassManager &pm);
+
+/// Model level to the LLVM dialect for the CPU.
+void buildToCpuPipeline(mlir::OpPassManager &pm);
+
+/// Model level to kernels in per-thread code (`gpu.func`) and their launches.
+void buildToNvgpuPipeline(mlir::OpPassManager &pm,
+                          const PipelineOptions &options);
+
+/// Model level to `gpu.binary` operations that hold PTX, and their launches.
+void buildToPtxPipeline(mlir::OpPassManager &pm,
+                        const PipelineOptions &options);
+
+/// Registers `mamba-to-tiles`, `mamba-to-linalg-pipeline`, `mamba-to-cpu`,
+/// `mamba-to-nvgpu-pipeline` and `mamba-to-ptx`.
+void registerMambaPipelines();
+
+} // namespace mamba
+
+#endif // MAMBA_PIPELINES_PIPELINES_H

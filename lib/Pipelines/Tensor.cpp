@@ -1,0 +1,57 @@
+//===- Tensor.cpp - Pipelines on tensors and to buffers -------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mamba/Dialect/Mamba/Transforms/Passes.h"
+#include "mamba/Pipelines/Pipelines.h"
+
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mamba;
+
+static void addCleanup(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mamba::buildToTilesPipeline(OpPassManager &pm,
+                                 const PipelineOptions &options) {
+  addCleanup(pm);
+  pm.addPass(createMambaDecomposeSsdPass());
+  addCleanup(pm);
+  if (options.target == "cpu")
+    return;
+  pm.addPass(createMambaPlanPass());
+  pm.addPass(createMambaTilePass());
+  addCleanup(pm);
+}
+
+void mamba::buildToLinalgPipeline(OpPassManager &pm,
+                                  const PipelineOptions &options) {
+  pm.addPass(createMambaToLinalgPass());
+  addCleanup(pm);
+  if (options.target == "cpu") {
+    pm.addPass(createMambaInterchangeContractionsPass());
+    return;
+  }
+  pm.addPass(createMambaTileInnerPass());
+  addCleanup(pm);
+}
+
+void mamba::buildBufferizePipeline(OpPassManager &pm) {
+  pm.addPass(createMambaSeparateDestinationsPass());
+  pm.addPass(createMambaResultsToArgumentsPass());
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferAlignment = 64;
+  pm.addPass(bufferization::createOneShotBufferizePass(options));
+  addCleanup(pm);
+  // CSE makes a tile and its place in the whole the same subview; only then
+  // the copy between them folds.
+  pm.addPass(createCanonicalizerPass());
+}

@@ -1,0 +1,204 @@
+"""The few CUDA driver calls that running a bundle needs, through ctypes.
+
+`Driver` talks to libcuda; `DryDriver` has the same methods on host memory and
+records launches instead of making them, for machines without a GPU.
+"""
+
+import ctypes
+from dataclasses import dataclass
+from typing import Tuple
+
+import numpy as np
+
+MAX_DYNAMIC_SHARED_SIZE_BYTES = 8  # CUfunction_attribute
+JIT_ERROR_LOG_BUFFER = 5  # CUjit_option
+JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
+LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4  # CUlaunchAttributeID
+LOG_BYTES = 16384
+
+
+class CudaError(RuntimeError):
+    """A driver call failed; the message names the call and the error."""
+
+
+class _LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute with the cluster member of its 64-byte union."""
+
+    _fields_ = [("id", ctypes.c_int), ("padding", ctypes.c_char * 4),
+                ("cluster", ctypes.c_uint * 3), ("rest", ctypes.c_char * 52)]
+
+
+class _LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3),
+                ("shared_bytes", ctypes.c_uint), ("stream", ctypes.c_void_p),
+                ("attributes", ctypes.POINTER(_LaunchAttribute)),
+                ("attribute_count", ctypes.c_uint)]
+
+
+class Driver:
+    """Device 0 in its primary context, default stream. Addresses are ints."""
+
+    def __init__(self):
+        self._library = ctypes.CDLL("libcuda.so.1")
+        self._call("cuInit", 0)
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        self._call("cuDeviceGet", ctypes.byref(device), 0)
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self._call("cuCtxSetCurrent", context)
+        name = ctypes.create_string_buffer(256)
+        self._call("cuDeviceGetName", name, 256, device)
+        self.name = name.value.decode()
+
+    def _call(self, function, *arguments, detail=None):
+        code = getattr(self._library, function)(*arguments)
+        if code:
+            text = ctypes.c_char_p()
+            self._library.cuGetErrorName(code, ctypes.byref(text))
+            name = text.value.decode() if text.value else "unknown error"
+            note = f"\n{detail.value.decode(errors='replace')}" if detail else ""
+            raise CudaError(f"{function}: {name} ({code}){note}")
+
+    def allocate(self, size):
+        address = ctypes.c_uint64()
+        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
+        return address.value
+
+    def free(self, address):
+        self._call("cuMemFree_v2", ctypes.c_uint64(address))
+
+    def fill(self, address, byte, size):
+        if size:
+            self._call("cuMemsetD8_v2", ctypes.c_uint64(address), ctypes.c_ubyte(byte),
+                       ctypes.c_size_t(size))
+
+    def upload(self, address, array):
+        """Copies a contiguous array to the device."""
+        if array.nbytes:
+            self._call("cuMemcpyHtoD_v2", ctypes.c_uint64(address),
+                       ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes))
+
+    def download(self, address, array):
+        """Fills a contiguous array from the device."""
+        if array.nbytes:
+            self._call("cuMemcpyDtoH_v2", ctypes.c_void_p(array.ctypes.data),
+                       ctypes.c_uint64(address), ctypes.c_size_t(array.nbytes))
+
+    def load_module(self, ptx):
+        """Module from the bytes of a PTX file."""
+        log = ctypes.create_string_buffer(LOG_BYTES)
+        options = (ctypes.c_int * 2)(JIT_ERROR_LOG_BUFFER, JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+        values = (ctypes.c_void_p * 2)(ctypes.addressof(log), LOG_BYTES)
+        module = ctypes.c_void_p()
+        self._call("cuModuleLoadDataEx", ctypes.byref(module), ctypes.c_char_p(ptx), 2,
+                   options, values, detail=log)
+        return module
+
+    def kernel(self, module, name, shared_bytes):
+        """Kernel that may use shared_bytes of dynamic shared memory."""
+        kernel = ctypes.c_void_p()
+        self._call("cuModuleGetFunction", ctypes.byref(kernel), module, name.encode())
+        self._call("cuFuncSetAttribute", kernel, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
+        return kernel
+
+    def launch(self, kernel, grid, block, cluster, shared_bytes, parameters):
+        """parameters: integers, each passed as 8 bytes."""
+        cells = [ctypes.c_uint64(p & (2**64 - 1)) for p in parameters]
+        pointers = (ctypes.c_void_p * max(len(cells), 1))(
+            *(ctypes.addressof(cell) for cell in cells))
+        if tuple(cluster) == (1, 1, 1):
+            self._call("cuLaunchKernel", kernel, *map(ctypes.c_uint, (*grid, *block)),
+                       ctypes.c_uint(shared_bytes), None, pointers, None)
+            return
+        attribute = _LaunchAttribute(id=LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                                     cluster=(ctypes.c_uint * 3)(*cluster))
+        config = _LaunchConfig(grid=(ctypes.c_uint * 3)(*grid), block=(ctypes.c_uint * 3)(*block),
+                               shared_bytes=shared_bytes, stream=None,
+                               attributes=ctypes.pointer(attribute), attribute_count=1)
+        self._call("cuLaunchKernelEx", ctypes.byref(config), kernel, pointers, None)
+
+    def synchronize(self):
+        self._call("cuCtxSynchronize")
+
+    def elapsed_us(self, work):
+        """Device time of work(), which launches, in microseconds."""
+        events = [ctypes.c_void_p(), ctypes.c_void_p()]
+        for event in events:
+            self._call("cuEventCreate", ctypes.byref(event), 0)
+        self._call("cuEventRecord", events[0], None)
+        work()
+        self._call("cuEventRecord", events[1], None)
+        self._call("cuEventSynchronize", events[1])
+        elapsed = ctypes.c_float()
+        self._call("cuEventElapsedTime", ctypes.byref(elapsed), *events)
+        for event in events:
+            self._call("cuEventDestroy_v2", event)
+        return 1e3 * elapsed.value
+
+
+@dataclass(frozen=True)
+class RecordedLaunch:
+    """One launch as DryDriver saw it; parameters are integers."""
+
+    kernel: str
+    grid: Tuple[int, int, int]
+    block: Tuple[int, int, int]
+    cluster: Tuple[int, int, int]
+    shared_bytes: int
+    parameters: Tuple[int, ...]
+
+
+class DryDriver:
+    """Driver on host memory; launches are only recorded."""
+
+    name = "dry run"
+
+    def __init__(self):
+        self.launches = []
+        self._buffers = {}
+        self._next = 0x7F0000000000
+
+    def _view(self, address, size):
+        """Bytes of an allocation; an access outside of one is an error."""
+        for base, buffer in self._buffers.items():
+            if base <= address and address + size <= base + buffer.size:
+                return buffer[address - base:address - base + size]
+        raise CudaError(f"access to {size} bytes at {address:#x}, which are not allocated")
+
+    def allocate(self, size):
+        address = self._next
+        self._buffers[address] = np.zeros(size, dtype=np.uint8)
+        self._next += (size + 511) // 256 * 256
+        return address
+
+    def free(self, address):
+        del self._buffers[address]
+
+    def fill(self, address, byte, size):
+        self._view(address, size)[:] = byte
+
+    def upload(self, address, array):
+        self._view(address, array.nbytes)[:] = np.frombuffer(array.tobytes(), dtype=np.uint8)
+
+    def download(self, address, array):
+        array.reshape(-1).view(np.uint8)[:] = self._view(address, array.nbytes)
+
+    def load_module(self, ptx):
+        return ptx
+
+    def kernel(self, module, name, shared_bytes):
+        if f".entry {name}".encode() not in module:
+            raise CudaError(f"no kernel {name} in the PTX text")
+        return name
+
+    def launch(self, kernel, grid, block, cluster, shared_bytes, parameters):
+        self.launches.append(RecordedLaunch(kernel, tuple(grid), tuple(block), tuple(cluster),
+                                            shared_bytes, tuple(parameters)))
+
+    def synchronize(self):
+        pass
+
+    def elapsed_us(self, work):
+        work()
+        return 0.0
