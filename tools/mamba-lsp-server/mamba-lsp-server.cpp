@@ -16,5 +16,5 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<mamba::MambaDialect>();
-  return mlir::asMainReturnCode(mlir::MlirLspServerMain(argc, argv, registry));
+  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }

@@ -115,7 +115,7 @@ def cases(signature, options, large):
     for i, length in enumerate(tokens):
         yield batches[i % len(batches)], length, *heads_groups[i % len(heads_groups)]
     batch, length, heads, groups = LARGE[signature.op]
-    if large and signature.tokens is None:
+    if large and (length is None or signature.tokens is None):
         yield (signature.batch or batch, tokens[0] if length is None else length,
                signature.heads or heads, signature.groups or groups)
 
