@@ -13,7 +13,6 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -57,6 +56,8 @@ private:
                                            unsigned index);
   FailureOr<json::Value> describePointer(gpu::LaunchFuncOp launch,
                                          unsigned index, Value operand);
+  /// The name given to a dynamic size by `mamba.dims`, or "".
+  std::string getSizeName(unsigned index, unsigned axis);
   FailureOr<std::array<int64_t, 3>> getConstants(gpu::LaunchFuncOp launch,
                                                  gpu::KernelDim3 values,
                                                  StringRef what);
@@ -78,6 +79,13 @@ private:
   json::Array arguments, workspace, launches;
   json::Object symbols;
 };
+
+std::string FunctionDescriber::getSizeName(unsigned index, unsigned axis) {
+  auto dims = function.getArgAttrOfType<ArrayAttr>(index, kDimsAttrName);
+  if (!dims || axis >= dims.size() || !isa<StringAttr>(dims[axis]))
+    return "";
+  return cast<StringAttr>(dims[axis]).str();
+}
 
 LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
   unsigned index = argument.getArgNumber();
@@ -106,10 +114,15 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
       shape.push_back(size);
       continue;
     }
-    std::string symbol = "d" + std::to_string(numSymbols++);
+    std::string symbol = getSizeName(index, axis);
+    if (symbol.empty())
+      symbol = "d" + std::to_string(numSymbols++);
     sizes.defineSymbol(argument, axis, symbol);
-    symbols[symbol] = json::Object{{"argument", name},
-                                   {"axis", static_cast<int64_t>(axis)}};
+    // A result's number of chunks is an expression of other sizes.
+    if (!StringRef(symbol).contains('('))
+      symbols.try_emplace(symbol,
+                          json::Object{{"argument", name},
+                                       {"axis", static_cast<int64_t>(axis)}});
     shape.push_back(symbol);
   }
   json::Object object{{"name", name},
@@ -131,15 +144,20 @@ LogicalResult FunctionDescriber::describeAlloc(memref::AllocOp alloc) {
     return alloc.emitOpError("expected a contiguous memref of a float or "
                              "integer type as workspace, got ")
            << type;
+  // Static sizes are multiplied first, so that one number is left of them.
   SizeExpression bytes = SizeExpression::constant(
       llvm::divideCeil(type.getElementTypeBitWidth(), 8));
-  for (int64_t axis = 0, rank = type.getRank(); axis < rank; ++axis) {
+  SizeExpression dynamic = SizeExpression::constant(1);
+  for (auto [axis, staticSize] : llvm::enumerate(type.getShape())) {
     FailureOr<SizeExpression> size =
         sizes.evaluateDim(alloc, alloc.getResult(), axis);
     if (failed(size))
       return failure();
-    bytes = bytes * *size;
+    SizeExpression &product =
+        ShapedType::isDynamic(staticSize) ? dynamic : bytes;
+    product = product * *size;
   }
+  bytes = dynamic * bytes;
   std::string name = "w" + std::to_string(workspace.size());
   buffers[alloc.getResult()] = {"workspace", name};
   workspace.push_back(json::Object{{"name", name}, {"bytes", bytes.str()}});
@@ -152,15 +170,14 @@ FunctionDescriber::describePointer(gpu::LaunchFuncOp launch, unsigned index,
   auto type = cast<MemRefType>(operand.getType());
   if (!type.hasStaticShape() || !type.getLayout().isIdentity())
     return launch.emitOpError("expected operand ")
-           << index << " to be a memref of rank 0 or static shape, got "
+           << index
+           << " to be a contiguous memref of rank 0 or static shape, got "
            << type;
+  // The layout says that the offset is 0, and a reinterpret_cast counts offsets
+  // from the start of the buffer.
   Value buffer = stripMemRefCasts(operand);
-  if (auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>()) {
-    if (!isZeroInteger(cast.getMixedOffsets().front()))
-      return cast.emitOpError("expected offset 0 in a memref that is passed to "
-                              "a kernel");
+  while (auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>())
     buffer = stripMemRefCasts(cast.getSource());
-  }
   auto it = buffers.find(buffer);
   if (it == buffers.end())
     return launch.emitOpError("expected operand ")
