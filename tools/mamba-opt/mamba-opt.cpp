@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mamba/Conversion/Passes.h"
+#include "mamba/Conversion/ToNVVM/Passes.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Pipelines/Pipelines.h"
+#include "mamba/Target/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -17,7 +20,11 @@
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mamba::registerMambaTransformsPasses();
+  mamba::registerMambaConversionPasses();
+  mamba::registerMambaToNVVMPasses();
+  mamba::registerMambaTargetPasses();
   mamba::registerMambaPipelines();
+
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
