@@ -13,7 +13,6 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -131,15 +130,20 @@ LogicalResult FunctionDescriber::describeAlloc(memref::AllocOp alloc) {
     return alloc.emitOpError("expected a contiguous memref of a float or "
                              "integer type as workspace, got ")
            << type;
+  // Static sizes are multiplied first, so that one number is left of them.
   SizeExpression bytes = SizeExpression::constant(
       llvm::divideCeil(type.getElementTypeBitWidth(), 8));
-  for (int64_t axis = 0, rank = type.getRank(); axis < rank; ++axis) {
+  SizeExpression dynamic = SizeExpression::constant(1);
+  for (auto [axis, staticSize] : llvm::enumerate(type.getShape())) {
     FailureOr<SizeExpression> size =
         sizes.evaluateDim(alloc, alloc.getResult(), axis);
     if (failed(size))
       return failure();
-    bytes = bytes * *size;
+    SizeExpression &product =
+        ShapedType::isDynamic(staticSize) ? dynamic : bytes;
+    product = product * *size;
   }
+  bytes = dynamic * bytes;
   std::string name = "w" + std::to_string(workspace.size());
   buffers[alloc.getResult()] = {"workspace", name};
   workspace.push_back(json::Object{{"name", name}, {"bytes", bytes.str()}});
@@ -152,15 +156,14 @@ FunctionDescriber::describePointer(gpu::LaunchFuncOp launch, unsigned index,
   auto type = cast<MemRefType>(operand.getType());
   if (!type.hasStaticShape() || !type.getLayout().isIdentity())
     return launch.emitOpError("expected operand ")
-           << index << " to be a memref of rank 0 or static shape, got "
+           << index
+           << " to be a contiguous memref of rank 0 or static shape, got "
            << type;
+  // The layout says that the offset is 0, and a reinterpret_cast counts offsets
+  // from the start of the buffer.
   Value buffer = stripMemRefCasts(operand);
-  if (auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>()) {
-    if (!isZeroInteger(cast.getMixedOffsets().front()))
-      return cast.emitOpError("expected offset 0 in a memref that is passed to "
-                              "a kernel");
+  while (auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>())
     buffer = stripMemRefCasts(cast.getSource());
-  }
   auto it = buffers.find(buffer);
   if (it == buffers.end())
     return launch.emitOpError("expected operand ")
