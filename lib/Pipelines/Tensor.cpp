@@ -22,6 +22,7 @@ static void addCleanup(OpPassManager &pm) {
 void mamba::buildToTilesPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
   addCleanup(pm);
+  pm.addPass(createMambaNameSizesPass());
   pm.addPass(createMambaDecomposeSsdPass());
   addCleanup(pm);
   if (options.target == "cpu")
@@ -50,6 +51,7 @@ void mamba::buildBufferizePipeline(OpPassManager &pm) {
   bufferization::OneShotBufferizePassOptions options;
   options.bufferAlignment = 64;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(createMambaUnifySizesPass());
   addCleanup(pm);
   // CSE makes a tile and its place in the whole the same subview; only then
   // the copy between them folds.

@@ -45,7 +45,7 @@ SMALLEST = {"f32": 2.0**-150, "bf16": 2.0**-134, "f16": 2.0**-25}
 MARGIN = 1.2  # of the rms bound over the expected rms
 ARITHMETIC = 32.0  # float32 products and sums, in units of 2^-24
 EXPONENT = 1.0  # of |dA_cumsum| * 2^-24
-PEAK = 4.0  # largest element error in units of the expected rms
+PEAK = 3.0  # largest element error in units of the expected rms
 
 
 @dataclass(frozen=True)

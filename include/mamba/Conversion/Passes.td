@@ -37,10 +37,11 @@ def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
     * each captured value of type `index`, each trip count that the block id
       is divided by, and each dynamic size of a buffer, every one only once.
 
-    Constants, `memref.dim` and other pure operations on values that are not
-    of type `index` are evaluated in the kernel. All discardable attributes of
-    the loop move to the kernel. The operands of the launch say where each
-    parameter comes from: a `memref.reinterpret_cast` of a buffer, a
+    Constants, minima (a later pass reads the bound of a tile's size from
+    them) and pure operations whose result is not of type `index` are evaluated
+    again in the kernel. All discardable attributes of the loop move to the
+    kernel. The operands of the launch say where each parameter comes from: a
+    `memref.reinterpret_cast` of a buffer or a buffer of rank 0, a
     `memref.dim`, or index arithmetic in the function.
 
     Different buffers must not overlap in memory.
@@ -104,8 +105,15 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
       sequential loops in a thread, with the result carried in registers. The
       addition of a reduction and the multiplication that feeds it get
       `fastmath<contract>`.
-    * An operation without parallel points, and a scalar `memref.store`, runs
-      on thread 0.
+    * Several lanes of a warp share the reduction of a point and combine their
+      parts with `gpu.shuffle`, where it has at least 32 steps, every output is
+      combined by one commutative operation with a neutral element in f32 or
+      i32, and either there are at most a quarter as many points as threads, or
+      more operands are contiguous in global memory along the reduction than
+      along the points. `gpu.shuffle` counts as pure in MLIR, so nothing may
+      sink it into a branch afterwards.
+    * An operation with a single point, and a scalar `memref.store`, runs on
+      thread 0.
     * `gpu.barrier` is inserted before an operation that touches memory which
       an operation since the last barrier wrote, or writes memory which one
       read, the back edges of loops included. None is needed where each thread
@@ -114,8 +122,9 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
 
     `memref.alloc` and `memref.alloca` become views of the block's dynamic
     shared memory. Buffers whose lifetimes in program order do not overlap
-    share its bytes (first fit, aligned to 16 bytes). `mamba.shared_bytes` on
-    the kernel records the size. The size of a buffer must be static or bounded
+    share its bytes (first fit, aligned to 16 bytes, whatever alignment the
+    allocation asks for). `mamba.shared_bytes` on the kernel records the size,
+    0 if there is no buffer. The size of a buffer must be static or bounded
     by `affine.min` or `arith.minsi` with a constant, which then is its room.
 
     The kernel must have `known_block_size`, and its buffers must be views of

@@ -98,8 +98,8 @@ void addEffects(Operation *op, llvm::function_ref<void(Value, bool)> add) {
   interface.getEffects(effects);
   for (const MemoryEffects::EffectInstance &effect : effects)
     if (Value value = effect.getValue();
-        value && isa<MemoryEffects::Read, MemoryEffects::Write>(
-                     effect.getEffect()))
+        value &&
+        isa<MemoryEffects::Read, MemoryEffects::Write>(effect.getEffect()))
       add(value, isa<MemoryEffects::Write>(effect.getEffect()));
 }
 

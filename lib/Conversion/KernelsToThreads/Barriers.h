@@ -14,8 +14,9 @@ namespace mamba {
 
 /// Inserts `gpu.barrier` before every block-level operation of `kernel` that
 /// touches memory which other threads may still be writing, or writes memory
-/// which they may still be reading, given the distribution by `ThreadMapping` over
-/// `threads` threads. Every memref has a root, and buffers have been placed.
+/// which they may still be reading, given the distribution by `ThreadMapping`
+/// over `threads` threads. Every memref has a root, and buffers have been
+/// placed.
 void insertBarriers(mlir::gpu::GPUFuncOp kernel, const SharedLayout &layout,
                     int64_t threads);
 

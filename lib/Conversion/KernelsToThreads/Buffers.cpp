@@ -125,6 +125,13 @@ std::optional<int64_t> mamba::findUpperBound(Value value) {
   if (isa_and_nonnull<arith::MinSIOp, arith::MinUIOp>(op))
     return smaller(findUpperBound(op->getOperand(0)),
                    findUpperBound(op->getOperand(1)));
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(op)) {
+    std::optional<int64_t> lhs = findUpperBound(select.getTrueValue());
+    std::optional<int64_t> rhs = findUpperBound(select.getFalseValue());
+    if (lhs && rhs)
+      return std::max(*lhs, *rhs);
+    return std::nullopt;
+  }
   if (auto min = dyn_cast_or_null<affine::AffineMinOp>(op)) {
     std::optional<int64_t> bound;
     for (AffineExpr expr : min.getMap().getResults())

@@ -41,7 +41,7 @@ struct Extent {
 Extent getExtent(mlir::Value memref, int64_t dim);
 
 /// The largest value that `value` can have, if that is easy to see: it is a
-/// constant, or a minimum with one.
+/// constant, a minimum with one, or a choice of such values.
 std::optional<int64_t> findUpperBound(mlir::Value value);
 std::optional<int64_t> findUpperBound(const Extent &extent);
 

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The steps, each over the whole kernel: check that the code can be distributed,
-// place the block's buffers in shared memory, insert barriers, and only then
-// replace the operations on buffers by loops.
+// The steps, each over the whole kernel: check that the code can be
+// distributed, place the block's buffers in shared memory, insert barriers, and
+// only then replace the operations on buffers by loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,10 +54,10 @@ LogicalResult checkLinalg(linalg::LinalgOp op, int64_t threads) {
       if (mapping.extents[dim].isOne())
         continue;
       bool isReduction = kind == utils::IteratorType::reduction;
-      if (isReduction ? map.isFunctionOfDim(dim)
-                      : !llvm::is_contained(
-                            map.getResults(),
-                            getAffineDimExpr(dim, op->getContext())))
+      if (isReduction
+              ? map.isFunctionOfDim(dim)
+              : !llvm::is_contained(map.getResults(),
+                                    getAffineDimExpr(dim, op->getContext())))
         return op->emitOpError("expected output ")
                << output.getOperandNumber() - op.getNumDpsInputs()
                << " to be indexed by exactly the parallel dimensions, got map "
@@ -81,8 +81,8 @@ LogicalResult checkBlock(Block &block, int64_t threads) {
         return failure();
       continue;
     }
-    if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp,
-            gpu::GlobalIdOp>(op))
+    if (isa<gpu::ThreadIdOp, gpu::LaneIdOp, gpu::SubgroupIdOp, gpu::GlobalIdOp>(
+            op))
       return op.emitOpError("expected code of a whole block, got a thread's");
     if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(op)) {
       for (Region &region : op.getRegions())
@@ -121,6 +121,11 @@ LogicalResult distribute(gpu::GPUFuncOp kernel, int64_t maxSharedBytes) {
     return failure();
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError("expected structured control flow");
+  // Bufferization leaves copies of a buffer to itself.
+  kernel.walk([](memref::CopyOp copy) {
+    if (copy.getSource() == copy.getTarget())
+      copy.erase();
+  });
   if (failed(checkBlock(kernel.getBody().front(), *threads)))
     return failure();
   FailureOr<SharedLayout> layout = placeSharedBuffers(kernel, maxSharedBytes);

@@ -45,8 +45,8 @@ void ThreadLoops::reduceWithLanes(OpBuilder &builder, linalg::LinalgOp op,
 
   Value steps = countPoints(builder, loc, mapping.reduction, mapping);
   if (isActive)
-    steps = arith::SelectOp::create(builder, loc, isActive, steps,
-                                    getConstant(0));
+    steps =
+        arith::SelectOp::create(builder, loc, isActive, steps, getConstant(0));
   auto loop = scf::ForOp::create(builder, loc, lane, steps,
                                  getConstant(mapping.lanes), parts);
   {
@@ -67,8 +67,8 @@ void ThreadLoops::reduceWithLanes(OpBuilder &builder, linalg::LinalgOp op,
       part = combine(builder, combiner, part, other);
     }
 
-  Value isWriter = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::eq, lane, getConstant(0));
+  Value isWriter = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                         lane, getConstant(0));
   if (isActive)
     isWriter = arith::AndIOp::create(builder, loc, isWriter, isActive);
   auto guard =

@@ -7,9 +7,9 @@
 //
 // A buffer is live from the first to the last operation that uses it, in
 // program order. If a loop uses a buffer from outside, it is live in the whole
-// loop; a buffer of one iteration is not. Branches count as consecutive. Threads
-// that run ahead may reach the next owner of some bytes early; keeping them
-// apart is left to the barriers, which are placed by byte ranges.
+// loop; a buffer of one iteration is not. Branches count as consecutive.
+// Threads that run ahead may reach the next owner of some bytes early; keeping
+// them apart is left to the barriers, which are placed by byte ranges.
 //
 //===----------------------------------------------------------------------===//
 

@@ -29,8 +29,8 @@ using SharedLayout = llvm::DenseMap<mlir::Value, ByteRange>;
 
 /// Replaces every `memref.alloc` and `memref.alloca` of `kernel` by a view of
 /// dynamic shared memory, drops the `memref.dealloc`s, and records the size as
-/// `mamba.shared_bytes`. Fails with a message if a buffer's size has no constant
-/// bound or all of them take more than `maxBytes`.
+/// `mamba.shared_bytes`. Fails with a message if a buffer's size has no
+/// constant bound or all of them take more than `maxBytes`.
 mlir::FailureOr<SharedLayout> placeSharedBuffers(mlir::gpu::GPUFuncOp kernel,
                                                  int64_t maxBytes);
 

@@ -43,8 +43,8 @@ Value ThreadLoops::getConstant(int64_t value) {
 Value ThreadLoops::getThreadId() {
   if (!threadId) {
     OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    threadId = gpu::ThreadIdOp::create(builder, kernel.getLoc(),
-                                       gpu::Dimension::x);
+    threadId =
+        gpu::ThreadIdOp::create(builder, kernel.getLoc(), gpu::Dimension::x);
   }
   return threadId;
 }
@@ -185,11 +185,7 @@ SmallVector<Value> ThreadLoops::evaluate(OpBuilder &builder,
       values.map(index.getResult(), indices[index.getDim()]);
       continue;
     }
-    Operation *copy = builder.clone(original, values);
-    copy->walk([&](linalg::IndexOp index) {
-      index.replaceAllUsesWith(indices[index.getDim()]);
-      index.erase();
-    });
+    builder.clone(original, values);
   }
   SmallVector<Value> results = llvm::map_to_vector(
       op.getBlock()->getTerminator()->getOperands(),
@@ -205,9 +201,8 @@ ThreadLoops::getOutputPlaces(OpBuilder &builder, linalg::LinalgOp op,
                              ArrayRef<Value> indices) {
   SmallVector<SmallVector<Value>> places;
   for (OpOperand &output : op.getDpsInitsMutable())
-    places.push_back(getAccessIndices(builder, op.getLoc(),
-                                      op.getMatchingIndexingMap(&output),
-                                      indices));
+    places.push_back(getAccessIndices(
+        builder, op.getLoc(), op.getMatchingIndexingMap(&output), indices));
   return places;
 }
 
@@ -216,7 +211,8 @@ void ThreadLoops::reducePoint(OpBuilder &builder, linalg::LinalgOp op,
                               MutableArrayRef<Value> indices) {
   Location loc = op.getLoc();
   // Each output element is read once and written once.
-  SmallVector<SmallVector<Value>> places = getOutputPlaces(builder, op, indices);
+  SmallVector<SmallVector<Value>> places =
+      getOutputPlaces(builder, op, indices);
   SmallVector<Value> outputs(places.size());
   for (auto [operand, place, output] :
        llvm::zip_equal(op.getDpsInitsMutable(), places, outputs))
@@ -226,9 +222,9 @@ void ThreadLoops::reducePoint(OpBuilder &builder, linalg::LinalgOp op,
   OpBuilder inner = builder;
   scf::ForOp outermost;
   for (unsigned dim : mapping.reduction) {
-    auto loop = scf::ForOp::create(inner, loc, getConstant(0),
-                                   materialize(inner, loc, mapping.extents[dim]),
-                                   getConstant(1), outputs);
+    auto loop = scf::ForOp::create(
+        inner, loc, getConstant(0),
+        materialize(inner, loc, mapping.extents[dim]), getConstant(1), outputs);
     indices[dim] = loop.getInductionVar();
     outputs = llvm::to_vector_of<Value>(loop.getRegionIterArgs());
     if (outermost)

@@ -26,8 +26,8 @@ public:
   void lower(mlir::Operation *op);
 
 private:
-  using PointBody =
-      llvm::function_ref<void(mlir::OpBuilder &, llvm::MutableArrayRef<mlir::Value>)>;
+  using PointBody = llvm::function_ref<void(
+      mlir::OpBuilder &, llvm::MutableArrayRef<mlir::Value>)>;
 
   void lower(mlir::linalg::LinalgOp op);
   void lower(mlir::memref::CopyOp op);
@@ -53,10 +53,10 @@ private:
   getOutputPlaces(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op,
                   llvm::ArrayRef<mlir::Value> indices);
   /// Evaluates the body of `op` once. `outputs` are the values of its outputs.
-  llvm::SmallVector<mlir::Value>
-  evaluate(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op,
-           llvm::ArrayRef<mlir::Value> indices,
-           llvm::ArrayRef<mlir::Value> outputs);
+  llvm::SmallVector<mlir::Value> evaluate(mlir::OpBuilder &builder,
+                                          mlir::linalg::LinalgOp op,
+                                          llvm::ArrayRef<mlir::Value> indices,
+                                          llvm::ArrayRef<mlir::Value> outputs);
 
   /// The number of points in `dims`, one if there are none.
   mlir::Value countPoints(mlir::OpBuilder &builder, mlir::Location loc,
@@ -67,7 +67,8 @@ private:
                   mlir::Value point, llvm::ArrayRef<unsigned> dims,
                   const ThreadMapping &mapping,
                   llvm::MutableArrayRef<mlir::Value> indices);
-  /// One null for each dimension of a loop, the constant 0 for those of size one.
+  /// One null for each dimension of a loop, the constant 0 for those of size
+  /// one.
   llvm::SmallVector<mlir::Value> startIndices(const ThreadMapping &mapping);
 
   mlir::Value isFirstThread(mlir::OpBuilder &builder, mlir::Location loc);

@@ -38,13 +38,13 @@ struct ThreadMapping {
   static ThreadMapping get(mlir::memref::CopyOp op);
 };
 
-/// The operations in the body of `op` that continue the reductions, one for each
-/// output, if all outputs are reductions whose partial results can be combined
-/// in any order; else empty.
+/// The operations in the body of `op` that continue the reductions, one for
+/// each output, if all outputs are reductions whose partial results can be
+/// combined in any order; else empty.
 llvm::SmallVector<mlir::Operation *> findCombiners(mlir::linalg::LinalgOp op);
 
-/// Says which thread touches which element of `view`: element `e` belongs to the
-/// group whose point has the coordinates `e[position]`. Accesses with equal
+/// Says which thread touches which element of `view`: element `e` belongs to
+/// the group whose point has the coordinates `e[position]`. Accesses with equal
 /// owners meet only in elements of the same thread.
 struct Owner {
   mlir::Value view;

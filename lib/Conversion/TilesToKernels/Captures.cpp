@@ -7,6 +7,8 @@
 
 #include "Captures.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -42,8 +44,7 @@ OpFoldResult Captures::sizeOf(Value buffer, int64_t dim) {
   for (Operation *user : buffer.getUsers())
     if (auto dimOp = dyn_cast<memref::DimOp>(user))
       if (dimOp.getConstantIndex() == dim &&
-          dimOp->getBlock() == loop->getBlock() &&
-          dimOp->isBeforeInBlock(loop))
+          dimOp->getBlock() == loop->getBlock() && dimOp->isBeforeInBlock(loop))
         return dimOp.getResult();
   return memref::DimOp::create(builder, loop.getLoc(), buffer, dim).getResult();
 }
@@ -91,11 +92,15 @@ LogicalResult Captures::add(Value value) {
     buffers.insert(value);
     return success();
   }
-  if (value.getType().isIndex() && !matchPattern(value, m_Constant())) {
+  Operation *op = value.getDefiningOp();
+  // The kernel must see constants, and the minimum that bounds a tile's size.
+  bool isSeen =
+      matchPattern(value, m_Constant()) ||
+      isa_and_nonnull<arith::MinSIOp, arith::MinUIOp, affine::AffineMinOp>(op);
+  if (value.getType().isIndex() && !isSeen) {
     addIndex(value);
     return success();
   }
-  Operation *op = value.getDefiningOp();
   if (op && isMemoryEffectFree(op) && op->getNumRegions() == 0) {
     for (Value operand : op->getOperands())
       if (failed(add(operand)))

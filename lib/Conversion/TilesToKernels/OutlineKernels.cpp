@@ -35,7 +35,6 @@ namespace {
 
 constexpr int64_t kThreadsPerWarp = 32;
 constexpr int64_t kDefaultWarps = 4;
-constexpr int64_t kMaxThreads = 1024;
 
 bool isOne(OpFoldResult value) { return isConstantIntValue(value, 1); }
 
@@ -55,12 +54,12 @@ public:
 private:
   LogicalResult outline(scf::ForallOp loop);
   FailureOr<SmallVector<Dim>> findDims(scf::ForallOp loop, OpBuilder &builder);
-  FailureOr<int64_t> getThreads(scf::ForallOp loop);
+  static int64_t getThreads(scf::ForallOp loop);
   gpu::GPUModuleOp getModule();
   gpu::GPUFuncOp createKernel(scf::ForallOp loop, Captures &captures,
                               int64_t threads);
-  void fillKernel(gpu::GPUFuncOp kernel, scf::ForallOp loop,
-                  Captures &captures, ArrayRef<Dim> dims);
+  void fillKernel(gpu::GPUFuncOp kernel, scf::ForallOp loop, Captures &captures,
+                  ArrayRef<Dim> dims);
 
   func::FuncOp function;
   gpu::GPUModuleOp module;
@@ -86,20 +85,17 @@ gpu::GPUModuleOp Outliner::getModule() {
   return module;
 }
 
-FailureOr<int64_t> Outliner::getThreads(scf::ForallOp loop) {
+int64_t Outliner::getThreads(scf::ForallOp loop) {
   int64_t warps = kDefaultWarps;
   if (auto plan = loop->getAttrOfType<mamba::PlanAttr>(mamba::kPlanAttrName))
     warps = plan.getWarps();
-  if (warps < 1 || warps * kThreadsPerWarp > kMaxThreads)
-    return loop.emitOpError("expected 1 to ")
-           << kMaxThreads / kThreadsPerWarp << " warps, got " << warps;
   return warps * kThreadsPerWarp;
 }
 
 /// The dimensions of `loop`, the fastest first; trip counts are computed at
 /// `builder`.
-FailureOr<SmallVector<Dim>>
-Outliner::findDims(scf::ForallOp loop, OpBuilder &builder) {
+FailureOr<SmallVector<Dim>> Outliner::findDims(scf::ForallOp loop,
+                                               OpBuilder &builder) {
   SmallVector<std::pair<int64_t, Dim>> dims;
   llvm::SmallDenseSet<int64_t> ids;
   for (auto [attr, iv, lower, upper, step] :
@@ -129,8 +125,7 @@ Outliner::findDims(scf::ForallOp loop, OpBuilder &builder) {
   return llvm::to_vector(llvm::make_second_range(dims));
 }
 
-gpu::GPUFuncOp Outliner::createKernel(scf::ForallOp loop,
-                                      Captures &captures,
+gpu::GPUFuncOp Outliner::createKernel(scf::ForallOp loop, Captures &captures,
                                       int64_t threads) {
   std::string base = function.getName().str() + "_";
   auto kernelName = loop->getAttrOfType<StringAttr>("mamba.kernel");
@@ -160,8 +155,8 @@ gpu::GPUFuncOp Outliner::createKernel(scf::ForallOp loop,
       ArrayRef<int32_t>{static_cast<int32_t>(threads), 1, 1});
   for (auto [position, buffer] : llvm::enumerate(captures.getBuffers()))
     if (auto arg = dyn_cast<BlockArgument>(buffer))
-      if (Attribute argName = function.getArgAttr(arg.getArgNumber(),
-                                                  mamba::kNameAttrName))
+      if (Attribute argName =
+              function.getArgAttr(arg.getArgNumber(), mamba::kNameAttrName))
         kernel.setArgAttr(position, mamba::kNameAttrName, argName);
   return kernel;
 }
@@ -212,8 +207,8 @@ static void mapBlockId(OpBuilder &builder, Location loc, ArrayRef<Dim> dims,
       rest = arith::DivUIOp::create(builder, loc, rest, trips);
     }
     if (!isOne(dim.step))
-      position = builder.createOrFold<arith::MulIOp>(loc, position,
-                                                     toValue(dim.step));
+      position =
+          builder.createOrFold<arith::MulIOp>(loc, position, toValue(dim.step));
     if (!isConstantIntValue(dim.lower, 0))
       position = builder.createOrFold<arith::AddIOp>(loc, position,
                                                      toValue(dim.lower));
@@ -244,10 +239,10 @@ void Outliner::fillKernel(gpu::GPUFuncOp kernel, scf::ForallOp loop,
     auto type = cast<MemRefType>(buffer.getType());
     SmallVector<OpFoldResult> sizes;
     for (int64_t dim : llvm::seq(type.getRank()))
-      sizes.push_back(type.isDynamicDim(dim)
-                          ? inKernel(captures.sizeOf(buffer, dim))
-                          : OpFoldResult(builder.getIndexAttr(
-                                type.getDimSize(dim))));
+      sizes.push_back(
+          type.isDynamicDim(dim)
+              ? inKernel(captures.sizeOf(buffer, dim))
+              : OpFoldResult(builder.getIndexAttr(type.getDimSize(dim))));
     mapping.map(buffer, rebuildBuffer(builder, loc, param, type, sizes));
   }
   for (Operation *op : captures.getRecomputed())
@@ -262,10 +257,9 @@ LogicalResult Outliner::outline(scf::ForallOp loop) {
   if (loop.getNumResults() != 0)
     return loop.emitOpError("expected a loop over blocks on buffers, without "
                             "results");
-  FailureOr<int64_t> threads = getThreads(loop);
   OpBuilder builder(loop);
   FailureOr<SmallVector<Dim>> dims = findDims(loop, builder);
-  if (failed(threads) || failed(dims))
+  if (failed(dims))
     return failure();
 
   Captures captures(function, loop);
@@ -280,7 +274,8 @@ LogicalResult Outliner::outline(scf::ForallOp loop) {
   }
   captures.addSizes();
 
-  gpu::GPUFuncOp kernel = createKernel(loop, captures, *threads);
+  int64_t threads = getThreads(loop);
+  gpu::GPUFuncOp kernel = createKernel(loop, captures, threads);
   fillKernel(kernel, loop, captures, *dims);
 
   Location loc = loop.getLoc();
@@ -294,18 +289,17 @@ LogicalResult Outliner::outline(scf::ForallOp loop) {
       operands.push_back(buffer);
     else
       operands.push_back(memref::ReinterpretCastOp::create(
-          builder, loc, cast<MemRefType>(type), buffer,
-          builder.getIndexAttr(0), ArrayRef<OpFoldResult>(),
-          ArrayRef<OpFoldResult>()));
+          builder, loc, cast<MemRefType>(type), buffer, builder.getIndexAttr(0),
+          ArrayRef<OpFoldResult>(), ArrayRef<OpFoldResult>()));
   }
   llvm::append_range(operands, captures.getIndices());
   Value one = toValue(builder.getIndexAttr(1)), blocks = one;
   for (const Dim &dim : llvm::reverse(*dims))
-    blocks = builder.createOrFold<arith::MulIOp>(loc, blocks,
-                                                 toValue(dim.trips));
+    blocks =
+        builder.createOrFold<arith::MulIOp>(loc, blocks, toValue(dim.trips));
   gpu::LaunchFuncOp::create(
       builder, loc, kernel, gpu::KernelDim3{blocks, one, one},
-      gpu::KernelDim3{toValue(builder.getIndexAttr(*threads)), one, one},
+      gpu::KernelDim3{toValue(builder.getIndexAttr(threads)), one, one},
       /*dynamicSharedMemorySize=*/Value(), operands);
   loop.erase();
   return success();

@@ -56,6 +56,8 @@ private:
                                            unsigned index);
   FailureOr<json::Value> describePointer(gpu::LaunchFuncOp launch,
                                          unsigned index, Value operand);
+  /// The name given to a dynamic size by `mamba.dims`, or "".
+  std::string getSizeName(unsigned index, unsigned axis);
   FailureOr<std::array<int64_t, 3>> getConstants(gpu::LaunchFuncOp launch,
                                                  gpu::KernelDim3 values,
                                                  StringRef what);
@@ -77,6 +79,13 @@ private:
   json::Array arguments, workspace, launches;
   json::Object symbols;
 };
+
+std::string FunctionDescriber::getSizeName(unsigned index, unsigned axis) {
+  auto dims = function.getArgAttrOfType<ArrayAttr>(index, kDimsAttrName);
+  if (!dims || axis >= dims.size() || !isa<StringAttr>(dims[axis]))
+    return "";
+  return cast<StringAttr>(dims[axis]).str();
+}
 
 LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
   unsigned index = argument.getArgNumber();
@@ -104,10 +113,15 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
       shape.push_back(size);
       continue;
     }
-    std::string symbol = "d" + std::to_string(numSymbols++);
+    std::string symbol = getSizeName(index, axis);
+    if (symbol.empty())
+      symbol = "d" + std::to_string(numSymbols++);
     sizes.defineSymbol(argument, axis, symbol);
-    symbols[symbol] =
-        json::Object{{"argument", name}, {"axis", static_cast<int64_t>(axis)}};
+    // A result's number of chunks is an expression of other sizes.
+    if (!StringRef(symbol).contains('('))
+      symbols.try_emplace(symbol,
+                          json::Object{{"argument", name},
+                                       {"axis", static_cast<int64_t>(axis)}});
     shape.push_back(symbol);
   }
   json::Object object{{"name", name},

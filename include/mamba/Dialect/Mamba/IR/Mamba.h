@@ -50,6 +50,9 @@ inline constexpr llvm::StringLiteral kResultAttrName = "mamba.result";
 /// Name of the result that an argument is updated to in place.
 inline constexpr llvm::StringLiteral kUpdatedAttrName = "mamba.updated";
 
+/// Names of an argument's or result's dynamic sizes, one string a dimension.
+inline constexpr llvm::StringLiteral kDimsAttrName = "mamba.dims";
+
 } // namespace mamba
 
 #endif // MAMBA_DIALECT_MAMBA_IR_MAMBA_H

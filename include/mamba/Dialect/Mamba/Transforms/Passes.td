@@ -31,6 +31,37 @@ def MambaDecomposeSsdPass : Pass<"mamba-decompose-ssd"> {
   let dependentDialects = ["::mamba::MambaDialect"];
 }
 
+def MambaNameSizesPass : Pass<"mamba-name-sizes", "::mlir::ModuleOp"> {
+  let summary = "Name the dynamic sizes of a function's tensors";
+  let description = [{
+    Follows the roles of dimensions through the mamba operations of every
+    public function and gives dynamic dimensions that must be equal one name:
+    `batch`, `length`, `heads`, ... The names stand in `mamba.dims` on arguments
+    and results, one string a dimension, empty for static and unknown ones; a
+    number of chunks is written as an expression. What else the operations
+    assume stands in `mamba.constraints` on the function.
+
+    ```mlir
+    func.func @f(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>, ..)
+    ```
+    becomes
+    ```mlir
+    func.func @f(
+      %x: tensor<?x?x24x64xbf16> {mamba.dims = ["batch", "length", "", ""]},
+      %B: tensor<?x?x1x128xbf16> {mamba.dims = ["batch", "length", "", ""]}, ..)
+    ```
+  }];
+}
+
+def MambaUnifySizesPass : Pass<"mamba-unify-sizes", "::mlir::ModuleOp"> {
+  let summary = "Read equal sizes of arguments from one of them";
+  let description = [{
+    Replaces `memref.dim` of an argument by that of the first argument whose
+    dimension has the same name in `mamba.dims`, so that kernels are passed
+    each size once.
+  }];
+}
+
 def MambaPlanPass : Pass<"mamba-plan"> {
   let summary = "Decide how each operation is lowered for a target";
   let description = [{
