@@ -273,12 +273,20 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
   }
 
   /// Upstream only states the most threads a block can have. Launches use
-  /// exactly `known_block_size`, and ptxas can use that.
+  /// exactly `known_block_size`, and ptxas can use that. Without a number of
+  /// blocks for each multiprocessor ptxas aims for several and spills.
   static void requireBlockSize(gpu::GPUModuleOp module) {
-    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-      if (Attribute size =
-              function->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName()))
-        function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
+    Builder b(module.getContext());
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+      Attribute size =
+          function->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
+      if (!size)
+        continue;
+      function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
+      if (!function->hasAttr(NVVM::NVVMDialect::getMinctasmAttrName()))
+        function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                          b.getI32IntegerAttr(1));
+    }
   }
 };
 
