@@ -26,7 +26,7 @@
 // RUN: %{model} --op=conv1d | FileCheck %s --check-prefix=OP
 // OP: {{^}}mamba-compile: error: unknown --op 'conv1d' (known: ssd, ssu)
 // RUN: %{model} --dtype=fp16 | FileCheck %s --check-prefix=DTYPE
-// DTYPE: {{^}}mamba-compile: error: unknown --dtype 'fp16', did you mean 'bf16'? (known: bf16, f16, f32)
+// DTYPE: {{^}}mamba-compile: error: unknown --dtype 'fp16', did you mean 'f16'? (known: bf16, f16, f32)
 
 // RUN: %{model} --emit=ptx | FileCheck %s --check-prefix=PTX
 // PTX: {{^}}mamba-compile: error: --emit=ptx needs the --target of a GPU (--list-targets lists them)
@@ -62,13 +62,13 @@
 // RUN: %{model} --dt-limit=1,0 | FileCheck %s --check-prefix=LIMIT-ORDER
 // LIMIT-ORDER: {{^}}mamba-compile: error: expected --dt-limit=LOW,HIGH with LOW <= HIGH
 
-// RUN: %{model} --arg=x=x.npy --emit=mamba | FileCheck %s --check-prefix=NEEDS-RUN
-// NEEDS-RUN: {{^}}mamba-compile: error: --arg needs --run
+// RUN: %{model} --arg=x=x.npy --emit=mamba | FileCheck %s --check-prefix=WITHOUT-RUN
+// WITHOUT-RUN: {{^}}mamba-compile: error: --arg needs --run
 // RUN: %{model} --run | FileCheck %s --check-prefix=NO-RESULT
 // NO-RESULT: {{^}}mamba-compile: error: expected at least one --result=NAME=FILE
 // RUN: %{model} --run --result=y | FileCheck %s --check-prefix=RESULT
 // RESULT: {{^}}mamba-compile: error: expected --result=NAME=FILE, got 'y'
-// RUN: %{model} --run --emit=mamba | FileCheck %s --check-prefix=RUN-EMIT
-// RUN-EMIT: {{^}}mamba-compile: error: --emit contradicts --run
-// RUN: %{model} --run --target=sm_90a | FileCheck %s --check-prefix=RUN-TARGET
-// RUN-TARGET: {{^}}mamba-compile: error: --run runs on the cpu, got --target=sm_90a
+// RUN: %{model} --run --emit=mamba | FileCheck %s --check-prefix=EMIT-TOO
+// EMIT-TOO: {{^}}mamba-compile: error: --emit contradicts --run
+// RUN: %{model} --run --target=sm_90a | FileCheck %s --check-prefix=GPU-RUN
+// GPU-RUN: {{^}}mamba-compile: error: --run runs on the cpu, got --target=sm_90a
