@@ -49,6 +49,8 @@ void mamba::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferAlignment = 64;
+  // A loop around an operation may yield the operation's result.
+  options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   addCleanup(pm);
   // CSE makes a tile and its place in the whole the same subview; only then
