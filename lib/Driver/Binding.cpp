@@ -95,26 +95,26 @@ Expected<std::vector<HostArray>> bindArguments(const Signature &signature,
   for (auto [place, array] : llvm::zip_equal(*places, arrays))
     ordered[place] = &array.array;
   std::vector<SmallVector<int64_t>> shapes;
-  for (auto [parameter, array] : llvm::zip_equal(signature.arguments, ordered)) {
+  for (auto [parameter, array] :
+       llvm::zip_equal(signature.arguments, ordered)) {
     if (!array)
-      return createStringError("expected an array for argument '" +
-                               parameter.name + "' of function '" +
-                               signature.name + "', " +
-                               getDtypeName(parameter.dtype) + " " +
-                               parameter.describeShape());
-    if (!isAccepted(parameter.dtype, array->getDtype()))
       return createStringError(
-          "expected '" + parameter.name + "' (" +
-          getDtypeName(parameter.dtype) + ") to be " +
-          describeAccepted(parameter.dtype) + ", got " +
-          getNumpyName(array->getDtype()));
+          "expected an array for argument '" + parameter.name +
+          "' of function '" + signature.name + "', " +
+          getDtypeName(parameter.dtype) + " " + parameter.describeShape());
+    if (!isAccepted(parameter.dtype, array->getDtype()))
+      return createStringError("expected '" + parameter.name + "' (" +
+                               getDtypeName(parameter.dtype) + ") to be " +
+                               describeAccepted(parameter.dtype) + ", got " +
+                               getNumpyName(array->getDtype()));
     shapes.emplace_back(array->getShape());
   }
   if (Error error = signature.checkShapes(shapes))
     return std::move(error);
 
   std::vector<HostArray> bound;
-  for (auto [parameter, array] : llvm::zip_equal(signature.arguments, ordered)) {
+  for (auto [parameter, array] :
+       llvm::zip_equal(signature.arguments, ordered)) {
     Expected<HostArray> converted =
         convertArray(std::move(*array), parameter.dtype);
     if (!converted)

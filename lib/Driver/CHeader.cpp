@@ -19,17 +19,20 @@ namespace mamba {
 
 static bool isKeyword(StringRef name) {
   return StringSwitch<bool>(name)
-      .Cases({"auto", "break", "case", "char", "const", "continue", "default",
-              "do", "double", "else", "enum", "extern", "float", "for", "goto",
-              "if", "inline", "int", "long", "register", "restrict", "return",
-              "short", "signed", "sizeof", "static", "struct", "switch",
-              "typedef", "union", "unsigned", "void", "volatile", "while"},
+      .Cases({"auto",     "break",   "case",     "char",    "const",
+              "continue", "default", "do",       "double",  "else",
+              "enum",     "extern",  "float",    "for",     "goto",
+              "if",       "inline",  "int",      "long",    "register",
+              "restrict", "return",  "short",    "signed",  "sizeof",
+              "static",   "struct",  "switch",   "typedef", "union",
+              "unsigned", "void",    "volatile", "while"},
              true)
       // C++ includes the header too.
-      .Cases({"and", "bool", "catch", "class", "delete", "export", "false",
-              "friend", "mutable", "namespace", "new", "not", "operator", "or",
-              "private", "protected", "public", "template", "this", "throw",
-              "true", "try", "using", "virtual", "xor"},
+      .Cases({"and",       "bool",   "catch",    "class",   "delete",
+              "export",    "false",  "friend",   "mutable", "namespace",
+              "new",       "not",    "operator", "or",      "private",
+              "protected", "public", "template", "this",    "throw",
+              "true",      "try",    "using",    "virtual", "xor"},
              true)
       .Default(false);
 }
@@ -90,8 +93,7 @@ static void writePrototype(const Signature &signature, raw_ostream &os) {
   for (auto [result, updated] :
        llvm::zip_equal(signature.results, signature.updatedArguments)) {
     if (updated) {
-      lines[*updated].role =
-          "in, updated in place: afterwards " + result.name;
+      lines[*updated].role = "in, updated in place: afterwards " + result.name;
       lines[*updated].isInput = false;
       continue;
     }
@@ -126,9 +128,11 @@ void writeHeader(ArrayRef<Signature> functions, StringRef stem,
      << "#include <stdint.h>\n\n"
      << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
      << "/*\n"
-        " * Arrays are passed as descriptors. The first element lies at aligned\n"
+        " * Arrays are passed as descriptors. The first element lies at "
+        "aligned\n"
         " * plus offset elements; allocated is not read. Every array must be\n"
-        " * dense and row-major: offset is 0, the last stride is 1, every other\n"
+        " * dense and row-major: offset is 0, the last stride is 1, every "
+        "other\n"
         " * stride is the next one times the next size, counted in elements.\n"
         " * The caller provides the arrays of outputs too. Dimensions of one\n"
         " * name have one size. Nothing is checked.\n"

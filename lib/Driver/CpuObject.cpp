@@ -26,15 +26,13 @@ static Error exportFunctions(Module &module, ArrayRef<Signature> signatures) {
     if (!function.isDeclaration())
       function.setLinkage(GlobalValue::InternalLinkage);
   for (const Signature &signature : signatures) {
-    Function *interface =
-        module.getFunction("_mlir_ciface_" + signature.name);
+    Function *interface = module.getFunction("_mlir_ciface_" + signature.name);
     Function *expanded = module.getFunction(signature.name);
     if (!interface || !expanded)
       return createStringError("function '" + signature.name +
                                "' was lowered without a C interface");
-    size_t expected =
-        signature.arguments.size() + llvm::count(signature.updatedArguments,
-                                                 std::nullopt);
+    size_t expected = signature.arguments.size() +
+                      llvm::count(signature.updatedArguments, std::nullopt);
     if (interface->arg_size() != expected)
       return createStringError("expected " + Twine(expected) +
                                " parameters of the lowered function '" +

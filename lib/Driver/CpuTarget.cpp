@@ -62,8 +62,8 @@ Expected<std::unique_ptr<TargetMachine>> createTargetMachine(StringRef cpu) {
   std::unique_ptr<MCSubtargetInfo> info(
       target->createMCSubtargetInfo(triple, "", ""));
   if (!info || (cpu != "native" && !info->isCPUStringValid(name)))
-    return createStringError("unknown processor '" + cpu +
-                             "' for --mcpu on " + triple.getArchName());
+    return createStringError("unknown processor '" + cpu + "' for --mcpu on " +
+                             triple.getArchName());
   std::unique_ptr<TargetMachine> machine(target->createTargetMachine(
       triple, name, features.getString(), options, Reloc::PIC_, std::nullopt,
       CodeGenOptLevel::Aggressive));
@@ -75,8 +75,7 @@ Expected<std::unique_ptr<TargetMachine>> createTargetMachine(StringRef cpu) {
 void removeParameterAttributes(mlir::ModuleOp module) {
   for (auto function : module.getOps<mlir::LLVM::LLVMFuncOp>())
     for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
-      for (mlir::NamedAttribute attribute :
-           llvm::to_vector(
+      for (mlir::NamedAttribute attribute : llvm::to_vector(
                mlir::function_interface_impl::getArgAttrs(function, i)))
         if (attribute.getName().getValue().starts_with("mamba."))
           function.removeArgAttr(i, attribute.getName());

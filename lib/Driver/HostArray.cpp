@@ -62,9 +62,7 @@ unsigned getDtypeSize(Dtype dtype) {
   llvm_unreachable("unknown dtype");
 }
 
-bool isFloat(Dtype dtype) {
-  return dtype != Dtype::I32 && dtype != Dtype::I64;
-}
+bool isFloat(Dtype dtype) { return dtype != Dtype::I32 && dtype != Dtype::I64; }
 
 mlir::Type getType(mlir::MLIRContext *context, Dtype dtype) {
   switch (dtype) {

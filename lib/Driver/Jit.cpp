@@ -62,7 +62,8 @@ static SmallVector<int64_t> makeDescriptor(HostArray &array) {
   SmallVector<int64_t> words = {address, address, 0};
   words.append(shape.begin(), shape.end());
   words.append(shape.size(), 1);
-  MutableArrayRef<int64_t> strides = MutableArrayRef(words).take_back(shape.size());
+  MutableArrayRef<int64_t> strides =
+      MutableArrayRef(words).take_back(shape.size());
   for (size_t i = shape.size(); i-- > 1;)
     strides[i - 1] = strides[i] * shape[i];
   return words;

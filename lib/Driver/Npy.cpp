@@ -231,11 +231,11 @@ Expected<HostArray> parseNpy(StringRef contents) {
     bool isShort = elements.size() < expected;
     size_t difference =
         isShort ? expected - elements.size() : elements.size() - expected;
-    return createStringError(Twine("the file is ") + Twine(difference) +
-                             (isShort ? " bytes too short" : " bytes too long") +
-                             " for " + getNumpyName(header->dtype) +
-                             " elements of shape " +
-                             formatShape(header->shape));
+    return createStringError(
+        Twine("the file is ") + Twine(difference) +
+        (isShort ? " bytes too short" : " bytes too long") + " for " +
+        getNumpyName(header->dtype) + " elements of shape " +
+        formatShape(header->shape));
   }
 
   Expected<HostArray> array = HostArray::create(header->dtype, header->shape);
@@ -302,7 +302,8 @@ void writeNpy(const HostArray &array, raw_ostream &os) {
   }
   constexpr size_t blockSize = 4096;
   uint32_t block[blockSize];
-  for (ArrayRef<uint16_t> rest = array.getElements<uint16_t>(); !rest.empty();) {
+  for (ArrayRef<uint16_t> rest = array.getElements<uint16_t>();
+       !rest.empty();) {
     ArrayRef<uint16_t> part = rest.take_front(blockSize);
     llvm::transform(part, block, convertBF16ToF32);
     os.write(reinterpret_cast<const char *>(block), part.size() * 4);

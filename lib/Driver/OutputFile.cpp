@@ -49,8 +49,8 @@ Expected<OutputFile> OutputFile::open(StringRef path) {
   Expected<sys::fs::TempFile> temporary = sys::fs::TempFile::create(
       file.path + ".tmp-%%%%%%", sys::fs::all_read | sys::fs::all_write);
   if (!temporary)
-    return makeWriteError(
-        path, errorToErrorCode(temporary.takeError()).message());
+    return makeWriteError(path,
+                          errorToErrorCode(temporary.takeError()).message());
   file.temporary = std::make_unique<sys::fs::TempFile>(std::move(*temporary));
   file.owned = std::make_unique<raw_fd_ostream>(file.temporary->FD,
                                                 /*shouldClose=*/false);

@@ -73,9 +73,9 @@ public:
     state->didRun = true;
     for (Signature &signature : *state->signatures) {
       auto function = module.lookupSymbol<func::FuncOp>(signature.name);
-      std::string problem =
-          function ? readPlacement(function, signature)
-                   : "function '" + signature.name + "' is gone";
+      std::string problem = function
+                                ? readPlacement(function, signature)
+                                : "function '" + signature.name + "' is gone";
       if (state->problem.empty())
         state->problem = problem;
     }

@@ -38,7 +38,8 @@ static Error checkFloat(StringRef flag, std::optional<Dtype> dtype) {
   if (!dtype || *dtype == Dtype::BF16 || *dtype == Dtype::F16 ||
       *dtype == Dtype::F32)
     return Error::success();
-  return createStringError("expected " + flag + " to be bf16, f16 or f32, got " +
+  return createStringError("expected " + flag +
+                           " to be bf16, f16 or f32, got " +
                            getDtypeName(*dtype));
 }
 
@@ -48,14 +49,13 @@ static Error checkOperation(const PresetOptions &options) {
     StringRef name;
     bool isSet;
   };
-  const Flag ssdFlags[] = {
-      {"--chunk-size", options.chunkSize.has_value()},
-      {"--dt-limit", options.dtLimit.has_value()},
-      {"--initial-state", options.initialState},
-      {"--seq-idx", options.seqIdx},
-      {"--chunk-states", options.chunkStates},
-      {"--no-final-state", !options.finalState},
-      {"--total-decay", options.totalDecay}};
+  const Flag ssdFlags[] = {{"--chunk-size", options.chunkSize.has_value()},
+                           {"--dt-limit", options.dtLimit.has_value()},
+                           {"--initial-state", options.initialState},
+                           {"--seq-idx", options.seqIdx},
+                           {"--chunk-states", options.chunkStates},
+                           {"--no-final-state", !options.finalState},
+                           {"--total-decay", options.totalDecay}};
   const Flag ssuFlags[] = {
       {"--tokens", options.tokens.has_value()},
       {"--state-indices", options.stateIndices},
@@ -65,15 +65,15 @@ static Error checkOperation(const PresetOptions &options) {
   bool isSsd = options.op == PresetOp::Ssd;
   for (const Flag &flag : isSsd ? ArrayRef(ssuFlags) : ArrayRef(ssdFlags))
     if (flag.isSet)
-      return createStringError(flag.name + " does not apply to --op=" +
-                               (isSsd ? "ssd" : "ssu"));
+      return createStringError(
+          flag.name + " does not apply to --op=" + (isSsd ? "ssd" : "ssu"));
   return Error::success();
 }
 
 Error checkPreset(const ModelConfig &model, const PresetOptions &options) {
   const std::pair<StringRef, std::optional<int64_t>> sizes[] = {
-      {"--heads", options.heads},         {"--groups", options.groups},
-      {"--head-dim", options.headDim},    {"--state-dim", options.stateDim},
+      {"--heads", options.heads},          {"--groups", options.groups},
+      {"--head-dim", options.headDim},     {"--state-dim", options.stateDim},
       {"--chunk-size", options.chunkSize}, {"--tokens", options.tokens}};
   for (auto [flag, size] : sizes)
     if (Error error = checkPositive(flag, size))
@@ -92,8 +92,9 @@ Error checkPreset(const ModelConfig &model, const PresetOptions &options) {
   int64_t groups = options.groups.value_or(model.groups);
   if ((options.heads || options.groups) && heads % groups)
     return createStringError(
-        Twine("expected ") + (options.heads ? "--heads" : "heads of the model") +
-        " (" + Twine(heads) + ") to be a multiple of " +
+        Twine("expected ") +
+        (options.heads ? "--heads" : "heads of the model") + " (" +
+        Twine(heads) + ") to be a multiple of " +
         (options.groups ? "--groups" : "groups of the model") + " (" +
         Twine(groups) + ")");
   if (!options.d && options.dHasHeadDim == true)
@@ -165,11 +166,11 @@ public:
     SmallVector<Value> values;
     for (const Named &argument : arguments)
       // With such a location an argument can be printed under its name.
-      values.push_back(argument.type
-                           ? entry->addArgument(argument.type,
-                                                NameLoc::get(builder.getStringAttr(
-                                                    argument.name)))
-                           : Value());
+      values.push_back(
+          argument.type ? entry->addArgument(argument.type,
+                                             NameLoc::get(builder.getStringAttr(
+                                                 argument.name)))
+                        : Value());
     Operation *op = isSsd ? buildSsd(values) : buildSsu(values);
     func::ReturnOp::create(builder, loc, op->getResults());
     return module;
@@ -200,27 +201,26 @@ private:
     Type tokens = tensor({dynamic, dynamic, heads, headDim}, element);
     Type shared = tensor({dynamic, dynamic, groups, stateDim}, element);
     Type state = tensor({dynamic, heads, headDim, stateDim}, stateElement);
-    arguments = {
-        {"x", tokens},
-        {"dt", tensor({dynamic, dynamic, heads}, dtElement)},
-        {"A", tensor({heads}, f32())},
-        {"B", shared},
-        {"C", shared},
-        {"D", skipType()},
-        {"z", optional(hasZ, tokens)},
-        {"dt_bias", optional(options.dtBias, tensor({heads}, f32()))},
-        {"initial_state", optional(options.initialState, state)},
-        {"seq_idx", optional(options.seqIdx, tensor({dynamic, dynamic},
-                                                    builder.getI32Type()))}};
-    results = {
-        {"y", tokens},
-        {"chunk_states",
-         optional(options.chunkStates,
-                  tensor({dynamic, dynamic, heads, headDim, stateDim},
-                         stateElement))},
-        {"final_state", optional(options.finalState, state)},
-        {"total_decay",
-         optional(options.totalDecay, tensor({dynamic, heads}, f32()))}};
+    arguments = {{"x", tokens},
+                 {"dt", tensor({dynamic, dynamic, heads}, dtElement)},
+                 {"A", tensor({heads}, f32())},
+                 {"B", shared},
+                 {"C", shared},
+                 {"D", skipType()},
+                 {"z", optional(hasZ, tokens)},
+                 {"dt_bias", optional(options.dtBias, tensor({heads}, f32()))},
+                 {"initial_state", optional(options.initialState, state)},
+                 {"seq_idx",
+                  optional(options.seqIdx,
+                           tensor({dynamic, dynamic}, builder.getI32Type()))}};
+    results = {{"y", tokens},
+               {"chunk_states",
+                optional(options.chunkStates,
+                         tensor({dynamic, dynamic, heads, headDim, stateDim},
+                                stateElement))},
+               {"final_state", optional(options.finalState, state)},
+               {"total_decay",
+                optional(options.totalDecay, tensor({dynamic, heads}, f32()))}};
   }
 
   void declareSsu() {
@@ -249,14 +249,13 @@ private:
         {"dt_bias", optional(options.dtBias, tensor({heads}, f32()))},
         {"state_batch_indices", optional(options.stateIndices, rows)},
         {"dst_state_batch_indices", optional(options.dstStateIndices, rows)}};
-    results = {
-        {"y", tokens},
-        {"new_state", optional(options.stateUpdate, state)},
-        {"intermediate_states",
-         optional(options.intermediateStates,
-                  tensor({dynamic, options.tokens.value_or(1), heads, headDim,
-                          stateDim},
-                         stateElement))}};
+    results = {{"y", tokens},
+               {"new_state", optional(options.stateUpdate, state)},
+               {"intermediate_states",
+                optional(options.intermediateStates,
+                         tensor({dynamic, options.tokens.value_or(1), heads,
+                                 headDim, stateDim},
+                                stateElement))}};
   }
 
   Operation *buildSsd(ArrayRef<Value> v) {
@@ -301,14 +300,13 @@ private:
 
 } // namespace
 
-Expected<OwningOpRef<ModuleOp>>
-buildPreset(MLIRContext *context, const ModelConfig &model,
-            const PresetOptions &options) {
+Expected<OwningOpRef<ModuleOp>> buildPreset(MLIRContext *context,
+                                            const ModelConfig &model,
+                                            const PresetOptions &options) {
   if (Error error = checkPreset(model, options))
     return std::move(error);
   context->loadDialect<MambaDialect, func::FuncDialect>();
-  OwningOpRef<ModuleOp> module =
-      PresetBuilder(context, model, options).build();
+  OwningOpRef<ModuleOp> module = PresetBuilder(context, model, options).build();
   if (failed(verify(*module)))
     return createStringError("the options make no valid operation");
   return std::move(module);

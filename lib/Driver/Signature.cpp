@@ -185,9 +185,9 @@ private:
 // Signature
 //===----------------------------------------------------------------------===//
 
-static Expected<Parameter> getParameter(func::FuncOp function,
-                                        Value value, StringAttr name,
-                                        StringRef prefix, unsigned index,
+static Expected<Parameter> getParameter(func::FuncOp function, Value value,
+                                        StringAttr name, StringRef prefix,
+                                        unsigned index,
                                         const DimensionClasses &classes) {
   Parameter parameter;
   parameter.name = name ? name.str() : (prefix + Twine(index)).str();
@@ -231,8 +231,8 @@ Expected<Signature> Signature::get(func::FuncOp function) {
   for (auto [index, argument] : llvm::enumerate(function.getArguments())) {
     Expected<Parameter> parameter = getParameter(
         function, argument,
-        function.getArgAttrOfType<StringAttr>(index, kNameAttrName),
-        "arg", index, classes);
+        function.getArgAttrOfType<StringAttr>(index, kNameAttrName), "arg",
+        index, classes);
     if (!parameter)
       return parameter.takeError();
     signature.arguments.push_back(std::move(*parameter));
@@ -336,8 +336,7 @@ SmallVector<func::FuncOp> getPublicFunctions(ModuleOp module) {
   return functions;
 }
 
-Expected<func::FuncOp> findFunction(ModuleOp module,
-                                          StringRef name) {
+Expected<func::FuncOp> findFunction(ModuleOp module, StringRef name) {
   SmallVector<func::FuncOp> functions = getPublicFunctions(module);
   if (functions.empty())
     return createStringError("the module has no public function with a body");

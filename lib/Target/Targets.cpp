@@ -63,8 +63,8 @@ Expected<const Target &> lookup(StringRef name, ArrayRef<Target> candidates,
   if (const Target *target = closest(name, candidates))
     message += (", did you mean '" + target->name + "'?").str();
   message += " (known targets: ";
-  message += join(map_range(candidates, [](const Target &t) { return t.name; }),
-                  ", ");
+  message +=
+      join(map_range(candidates, [](const Target &t) { return t.name; }), ", ");
   return createStringError(message + ")");
 }
 

@@ -121,4 +121,20 @@ gpu.module @kernels {
     vector.store %t, %x[%c0] : memref<64xbf16>, vector<8xbf16>
     gpu.return
   }
+
+  // A sum over a warp is five exchanges between lanes.
+  // CHECK-LABEL: llvm.func @subgroups
+  gpu.func @subgroups(%x: memref<f32>) kernel {
+    %v = memref.load %x[] : memref<f32>
+    // CHECK-COUNT-5: nvvm.shfl.sync bfly
+    // CHECK-NOT: nvvm.shfl.sync
+    %sum = gpu.subgroup_reduce add %v : (f32) -> f32
+    // CHECK: nvvm.read.ptx.sreg.tid.x
+    %id = gpu.subgroup_id : index
+    %int = arith.index_cast %id : index to i32
+    %float = arith.uitofp %int : i32 to f32
+    %result = arith.addf %sum, %float : f32
+    memref.store %result, %x[] : memref<f32>
+    gpu.return
+  }
 }

@@ -16,7 +16,6 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Target/TargetMachine.h"
@@ -24,16 +23,6 @@
 using namespace llvm;
 
 namespace mamba {
-
-/// Stands in until the pipelines to PTX are a function: by the name that they
-/// are registered under.
-static void buildToPtxPipeline(mlir::OpPassManager &manager,
-                               const PipelineOptions &options) {
-  registerMambaPipelines();
-  std::string text = "mamba-to-ptx{target=" + options.target + "}";
-  if (failed(mlir::parsePassPipeline(text, manager)))
-    report_fatal_error("no pipeline mamba-to-ptx");
-}
 
 Error runPipeline(mlir::ModuleOp module, StringRef name,
                   mlir::TimingScope &timing,
@@ -56,11 +45,11 @@ Error lowerForCpu(mlir::ModuleOp module, std::vector<Signature> &signatures,
         ->setAttr(mlir::LLVM::LLVMDialect::getEmitCWrapperAttrName(),
                   mlir::UnitAttr::get(module.getContext()));
   std::optional<PlacementRecorder> recorder;
-  if (Error error = runPipeline(
-          module, "lower to llvm", timing, [&](mlir::PassManager &manager) {
-            recorder.emplace(manager, signatures);
-            buildToCpuPipeline(manager);
-          }))
+  if (Error error = runPipeline(module, "lower to llvm", timing,
+                                [&](mlir::PassManager &manager) {
+                                  recorder.emplace(manager, signatures);
+                                  buildToCpuPipeline(manager);
+                                }))
     return error;
   return recorder->finish();
 }
@@ -95,8 +84,7 @@ static Error emitObject(mlir::ModuleOp module, const Options &options,
   if (Error error = lowerForCpu(module, signatures, options, timing))
     return error;
   mlir::TimingScope scope = timing.nest("generate code");
-  if (Error error =
-          writeObject(module, signatures, options.cpu, object->os()))
+  if (Error error = writeObject(module, signatures, options.cpu, object->os()))
     return error;
   writeHeader(signatures, sys::path::stem(options.output), header->os());
   if (Error error = header->commit())
@@ -108,7 +96,8 @@ static Error emitObject(mlir::ModuleOp module, const Options &options,
 static Error printPTX(mlir::ModuleOp module, raw_ostream &os) {
   unsigned numObjects = 0;
   module.walk([&](mlir::gpu::BinaryOp binary) {
-    for (auto object : binary.getObjects().getAsRange<mlir::gpu::ObjectAttr>()) {
+    for (auto object :
+         binary.getObjects().getAsRange<mlir::gpu::ObjectAttr>()) {
       os << object.getObject().getValue();
       ++numObjects;
     }
@@ -122,25 +111,25 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
                  mlir::TimingScope &timing) {
   PipelineOptions pipeline;
   pipeline.target = options.target->name.str();
-  Error error = runPipeline(
-      module, ("lower to " + getStageName(options.stage)).str(), timing,
-      [&](mlir::PassManager &manager) {
-        switch (options.stage) {
-        case Stage::Mamba:
-        case Stage::Object: // lowers by itself
-          return;
-        case Stage::Tiles:
-          return buildToTilesPipeline(manager, pipeline);
-        case Stage::Linalg:
-          buildToTilesPipeline(manager, pipeline);
-          return buildToLinalgPipeline(manager, pipeline);
-        case Stage::LLVM:
-          return buildToCpuPipeline(manager);
-        case Stage::Ptx:
-        case Stage::Bundle:
-          return buildToPtxPipeline(manager, pipeline);
-        }
-      });
+  Error error =
+      runPipeline(module, ("lower to " + getStageName(options.stage)).str(),
+                  timing, [&](mlir::PassManager &manager) {
+                    switch (options.stage) {
+                    case Stage::Mamba:
+                    case Stage::Object: // lowers by itself
+                      return;
+                    case Stage::Tiles:
+                      return buildToTilesPipeline(manager, pipeline);
+                    case Stage::Linalg:
+                      buildToTilesPipeline(manager, pipeline);
+                      return buildToLinalgPipeline(manager, pipeline);
+                    case Stage::LLVM:
+                      return buildToCpuPipeline(manager);
+                    case Stage::Ptx:
+                    case Stage::Bundle:
+                      return buildToPtxPipeline(manager, pipeline);
+                    }
+                  });
   if (error)
     return error;
   std::string text;
@@ -150,8 +139,8 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
     return emitObject(module, options, timing);
   case Stage::Bundle:
     if (failed(writeBundle(module, *options.target, options.output)))
-      return createStringError("could not write the bundle '" +
-                               options.output + "'");
+      return createStringError("could not write the bundle '" + options.output +
+                               "'");
     return Error::success();
   case Stage::Ptx:
     if (Error error = printPTX(module, os))

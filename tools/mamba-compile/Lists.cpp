@@ -51,14 +51,12 @@ void printModels(raw_ostream &os) {
                             "chunk-size", "dtype", "state-dtype", "z",
                             "dt-limit", "also called"}};
   for (const ModelConfig &model : getModels())
-    rows.push_back({model.name, std::to_string(model.heads),
-                    std::to_string(model.headDim),
-                    std::to_string(model.stateDim),
-                    std::to_string(model.groups),
-                    std::to_string(model.chunkSize), model.dtype,
-                    model.stateDtype,
-                    model.zGate == ZGate::Scan ? "yes" : "no",
-                    formatLimits(model), llvm::join(model.aliases, ", ")});
+    rows.push_back(
+        {model.name, std::to_string(model.heads), std::to_string(model.headDim),
+         std::to_string(model.stateDim), std::to_string(model.groups),
+         std::to_string(model.chunkSize), model.dtype, model.stateDtype,
+         model.zGate == ZGate::Scan ? "yes" : "no", formatLimits(model),
+         llvm::join(model.aliases, ", ")});
   printTable(rows, os);
 }
 

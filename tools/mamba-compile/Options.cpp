@@ -30,8 +30,8 @@ namespace mamba {
 
 static cl::OptionCategory inputCategory("Input");
 static cl::OptionCategory outputCategory("Target and output");
-static cl::OptionCategory modelCategory(
-    "Model overrides", "Change one field of the --model each.");
+static cl::OptionCategory
+    modelCategory("Model overrides", "Change one field of the --model each.");
 static cl::OptionCategory runCategory("Running");
 
 namespace {
@@ -39,8 +39,8 @@ namespace {
 struct TextFlag : cl::opt<std::string> {
   TextFlag(const char *name, const char *value, const char *help,
            cl::OptionCategory &category)
-      : cl::opt<std::string>(StringRef(name), cl::value_desc(value), cl::desc(help),
-                             cl::cat(category)) {}
+      : cl::opt<std::string>(StringRef(name), cl::value_desc(value),
+                             cl::desc(help), cl::cat(category)) {}
   bool isSet() const { return getNumOccurrences() > 0; }
 };
 
@@ -70,21 +70,22 @@ static TextFlag targetFlag("target", "NAME",
                            outputCategory);
 static BoolFlag listTargetsFlag("list-targets", "List the targets and exit",
                                 outputCategory);
-static TextFlag emitFlag(
-    "emit", "STAGE",
-    "Stage to write (default: obj for cpu, bundle for GPUs):\n"
-    "mamba, tiles, linalg: MLIR text\n"
-    "llvm: MLIR text of the llvm dialect (cpu)\n"
-    "obj: object file and C header (cpu)\n"
-    "ptx: text (GPUs)\n"
-    "bundle: folder of PTX and manifest (GPUs)",
-    outputCategory);
+static TextFlag
+    emitFlag("emit", "STAGE",
+             "Stage to write (default: obj for cpu, bundle for GPUs):\n"
+             "mamba, tiles, linalg: MLIR text\n"
+             "llvm: MLIR text of the llvm dialect (cpu)\n"
+             "obj: object file and C header (cpu)\n"
+             "ptx: text (GPUs)\n"
+             "bundle: folder of PTX and manifest (GPUs)",
+             outputCategory);
 static TextFlag outputFlag("o", "PATH", "Output (default: standard output)",
                            outputCategory);
-static TextFlag mcpuFlag("mcpu", "NAME",
-                         "Processor of --emit=obj: a name LLVM knows, or native\n"
-                         "(default on x86-64: x86-64-v3)",
-                         outputCategory);
+static TextFlag
+    mcpuFlag("mcpu", "NAME",
+             "Processor of --emit=obj: a name LLVM knows, or native\n"
+             "(default on x86-64: x86-64-v3)",
+             outputCategory);
 static BoolFlag timeFlag("time", "Report to standard error where time went",
                          outputCategory);
 
@@ -125,10 +126,11 @@ static BoolFlag noFinalStateFlag("no-final-state",
 static BoolFlag totalDecayFlag("total-decay", "Return the total decay (ssd)");
 static BoolFlag stateIndicesFlag("state-indices",
                                  "Take the slot that each row reads (ssu)");
-static BoolFlag dstStateIndicesFlag(
-    "dst-state-indices", "Take the slot that each row writes (ssu)");
-static BoolFlag intermediateStatesFlag(
-    "intermediate-states", "Return the state after each token (ssu)");
+static BoolFlag dstStateIndicesFlag("dst-state-indices",
+                                    "Take the slot that each row writes (ssu)");
+static BoolFlag
+    intermediateStatesFlag("intermediate-states",
+                           "Return the state after each token (ssu)");
 static BoolFlag noStateUpdateFlag("no-state-update",
                                   "Leave the state as it is (ssu)");
 
@@ -150,9 +152,8 @@ static TextFlag functionFlag("function", "NAME",
 //===----------------------------------------------------------------------===//
 
 static constexpr std::pair<Stage, StringLiteral> kStages[] = {
-    {Stage::Mamba, "mamba"}, {Stage::Tiles, "tiles"},
-    {Stage::Linalg, "linalg"}, {Stage::LLVM, "llvm"},
-    {Stage::Ptx, "ptx"},     {Stage::Bundle, "bundle"},
+    {Stage::Mamba, "mamba"}, {Stage::Tiles, "tiles"}, {Stage::Linalg, "linalg"},
+    {Stage::LLVM, "llvm"},   {Stage::Ptx, "ptx"},     {Stage::Bundle, "bundle"},
     {Stage::Object, "obj"}};
 
 StringRef getStageName(Stage stage) {
@@ -234,8 +235,8 @@ static Error parsePreset(PresetOptions &preset) {
     preset.op = opFlag == "ssd" ? PresetOp::Ssd : PresetOp::Ssu;
   }
   const std::pair<TextFlag *, std::optional<int64_t> *> sizes[] = {
-      {&headsFlag, &preset.heads},       {&groupsFlag, &preset.groups},
-      {&headDimFlag, &preset.headDim},   {&stateDimFlag, &preset.stateDim},
+      {&headsFlag, &preset.heads},         {&groupsFlag, &preset.groups},
+      {&headDimFlag, &preset.headDim},     {&stateDimFlag, &preset.stateDim},
       {&chunkSizeFlag, &preset.chunkSize}, {&tokensFlag, &preset.tokens}};
   for (auto [flag, size] : sizes)
     if (Error error = parseInteger(*flag, *size))
@@ -353,12 +354,10 @@ static Error parseStage(Options &options) {
     options.stage = it->first;
   }
   StringRef name = getStageName(options.stage);
-  if (isGpu &&
-      (options.stage == Stage::Object || options.stage == Stage::LLVM))
+  if (isGpu && (options.stage == Stage::Object || options.stage == Stage::LLVM))
     return createStringError("--emit=" + name + " needs --target=cpu, got " +
                              options.target->name);
-  if (!isGpu &&
-      (options.stage == Stage::Ptx || options.stage == Stage::Bundle))
+  if (!isGpu && (options.stage == Stage::Ptx || options.stage == Stage::Bundle))
     return createStringError("--emit=" + name +
                              " needs the --target of a GPU (--list-targets "
                              "lists them)");
@@ -366,13 +365,14 @@ static Error parseStage(Options &options) {
   options.output = outputFlag.isSet() ? std::string(outputFlag) : "-";
   if (options.stage == Stage::Bundle && options.output == "-")
     return createStringError("--emit=bundle needs a folder: -o PATH");
-  if (options.stage == Stage::Object && !StringRef(options.output).ends_with(".o"))
+  if (options.stage == Stage::Object &&
+      !StringRef(options.output).ends_with(".o"))
     return createStringError("--emit=obj needs a name that ends in .o: -o "
                              "PREFIX.o (the header becomes PREFIX.h)");
   if (mcpuFlag.isSet() && options.stage != Stage::Object)
     return createStringError("--mcpu needs --emit=obj");
-  options.cpu = mcpuFlag.isSet() ? std::string(mcpuFlag)
-                                 : getDefaultCpu().str();
+  options.cpu =
+      mcpuFlag.isSet() ? std::string(mcpuFlag) : getDefaultCpu().str();
   return Error::success();
 }
 
@@ -395,8 +395,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
   cl::HideUnrelatedOptions(
       {&inputCategory, &outputCategory, &modelCategory, &runCategory});
   cl::SetVersionPrinter([](raw_ostream &os) {
-    os << "mamba-compile " << MAMBA_VERSION_STRING << " (LLVM " << LLVM_VERSION_STRING
-       << ")\n";
+    os << "mamba-compile " << MAMBA_VERSION_STRING << " (LLVM "
+       << LLVM_VERSION_STRING << ")\n";
   });
   std::string messages;
   raw_string_ostream messageStream(messages);

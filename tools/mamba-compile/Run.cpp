@@ -21,8 +21,8 @@ readArguments(const Signature &signature, ArrayRef<NamedFile> files) {
   std::vector<std::string> names;
   for (const NamedFile &file : files)
     names.push_back(file.name);
-  if (Expected<std::vector<unsigned>> places = matchNames(
-          names, signature.arguments, "argument", signature.name);
+  if (Expected<std::vector<unsigned>> places =
+          matchNames(names, signature.arguments, "argument", signature.name);
       !places)
     return places.takeError();
   std::vector<NamedArray> arrays;
@@ -71,8 +71,8 @@ Error runModule(mlir::ModuleOp module, const Options &options,
   std::vector<std::string> resultNames;
   for (const NamedFile &file : options.results)
     resultNames.push_back(file.name);
-  Expected<std::vector<unsigned>> places = matchNames(
-      resultNames, signature.results, "result", signature.name);
+  Expected<std::vector<unsigned>> places =
+      matchNames(resultNames, signature.results, "result", signature.name);
   if (!places)
     return places.takeError();
 

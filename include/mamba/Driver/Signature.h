@@ -85,8 +85,8 @@ struct Signature {
 };
 
 /// Learns from a run of a pass manager which results are updated in place: that
-/// is decided by `mamba-results-to-arguments`, and the marks it leaves on memref
-/// arguments do not survive the lowering of functions to LLVM.
+/// is decided by `mamba-results-to-arguments`, and the marks it leaves on
+/// memref arguments do not survive the lowering of functions to LLVM.
 class PlacementRecorder {
 public:
   /// Watches `manager` on behalf of `signatures`, which must outlive its run.

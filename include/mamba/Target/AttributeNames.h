@@ -18,8 +18,7 @@ inline constexpr llvm::StringLiteral kSharedBytesAttrName =
 
 /// Array of strings on a host function: what it assumes about the sizes of its
 /// arguments. Copied into the manifest as it is.
-inline constexpr llvm::StringLiteral kConstraintsAttrName =
-    "mamba.constraints";
+inline constexpr llvm::StringLiteral kConstraintsAttrName = "mamba.constraints";
 
 } // namespace mamba
 

@@ -54,7 +54,9 @@ public:
     return math::CopySignOp::create(b, loc, x, sign);
   }
 
-  Value less(Value x, Value y) { return compare(arith::CmpFPredicate::OLT, x, y); }
+  Value less(Value x, Value y) {
+    return compare(arith::CmpFPredicate::OLT, x, y);
+  }
   Value compare(arith::CmpFPredicate predicate, Value x, Value y) {
     return arith::CmpFOp::create(b, loc, predicate, x, y);
   }
@@ -143,10 +145,9 @@ Value exp(Emitter &e, Value x, StringRef exp2) {
 
 /// log(1 + f) for f in [-1/4, 1/2], 0.1 ulp plus rounding.
 Value log1pNearZero(Emitter &e, Value f) {
-  Value q = e.polynomial(
-      f, {-0x1.000000p-1, 0x1.5555a6p-2, -0x1.000024p-2, 0x1.996858p-3,
-          -0x1.54f236p-3, 0x1.2897c2p-3, -0x1.0d9066p-3, 0x1.abf7e8p-4,
-          -0x1.6fe744p-5});
+  Value q = e.polynomial(f, {-0x1.000000p-1, 0x1.5555a6p-2, -0x1.000024p-2,
+                             0x1.996858p-3, -0x1.54f236p-3, 0x1.2897c2p-3,
+                             -0x1.0d9066p-3, 0x1.abf7e8p-4, -0x1.6fe744p-5});
   return e.fma(e.mul(f, f), q, f);
 }
 
@@ -166,9 +167,8 @@ Value logSpecialCases(Emitter &e, Value x, double pole, Value value) {
   Value outside =
       e.select(e.compare(arith::CmpFPredicate::OEQ, x, e.constant(pole)),
                e.constant(-infinity), e.constant(nan));
-  return e.select(
-      e.compare(arith::CmpFPredicate::OLE, x, e.constant(pole)), outside,
-      value);
+  return e.select(e.compare(arith::CmpFPredicate::OLE, x, e.constant(pole)),
+                  outside, value);
 }
 
 /// With 1 + x = 2^k * (1 + f), the sum of k * ln2 and log(1 + f). f is made
@@ -179,8 +179,7 @@ Value log1p(Emitter &e, Value x) {
   Value scale = e.fromBits(e.subInt(e.intConstant(0x40800000), field));
   // x * 2^-k exactly; x is no denormal unless k is 0.
   Value scaled = e.fromBits(e.subInt(e.toBits(x), field));
-  Value f =
-      e.add(scaled, e.fma(scale, e.constant(0.25), e.constant(-1.0)));
+  Value f = e.add(scaled, e.fma(scale, e.constant(0.25), e.constant(-1.0)));
   Value sum =
       e.fma(exponentOfField(e, field), e.constant(ln2), log1pNearZero(e, f));
   return logSpecialCases(e, x, -1.0, sum);
@@ -291,7 +290,8 @@ bool hasMathLowering(Operation *op) {
            math::RsqrtOp, math::TanhOp>(op))
     return false;
   Type type = op->getOperand(0).getType();
-  return isExpandable(type) || (isHalfPrecision(type) && isScalarOrVector(type));
+  return isExpandable(type) ||
+         (isHalfPrecision(type) && isScalarOrVector(type));
 }
 
 void populateMathPatterns(RewritePatternSet &patterns) {

@@ -30,6 +30,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -50,7 +51,7 @@ namespace mamba {
 namespace {
 
 constexpr llvm::StringLiteral sharedGlobalName = "mamba_shared";
-
+constexpr unsigned warpSize = 32;
 
 /// Upstream turns gpu.dynamic_shared_memory into a static array of one byte of
 /// internal linkage: the backend may lay other shared variables over what
@@ -70,8 +71,8 @@ struct LowerDynamicSharedMemory
     Value base = LLVM::AddressOfOp::create(
         rewriter, loc, LLVM::LLVMPointerType::get(op.getContext(), 3),
         sharedGlobalName);
-    Value bytes = NVVM::DynamicSmemSize::create(rewriter, loc,
-                                                  rewriter.getI32Type());
+    Value bytes =
+        NVVM::DynamicSmemSize::create(rewriter, loc, rewriter.getI32Type());
     bytes = LLVM::ZExtOp::create(rewriter, loc, getIndexType(), bytes);
     auto descriptor = MemRefDescriptor::poison(rewriter, loc, type);
     descriptor.setAllocatedPtr(rewriter, loc, base);
@@ -84,11 +85,20 @@ struct LowerDynamicSharedMemory
   }
 };
 
+struct FoldSubgroupSize : OpRewritePattern<gpu::SubgroupSizeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(gpu::SubgroupSizeOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<arith::ConstantIndexOp>(op, warpSize);
+    return success();
+  }
+};
+
 LogicalResult checkKernel(gpu::GPUFuncOp kernel) {
   for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     auto memref = dyn_cast<MemRefType>(type);
-    bool isPointer = memref && memref.hasStaticShape() &&
-                     memref.getLayout().isIdentity();
+    bool isPointer =
+        memref && memref.hasStaticShape() && memref.getLayout().isIdentity();
     if (!isPointer && !type.isIntOrIndexOrFloat())
       return kernel.emitOpError("expected argument ")
              << index
@@ -96,18 +106,21 @@ LogicalResult checkKernel(gpu::GPUFuncOp kernel) {
                 "static shape, got "
              << type;
   }
-  bool usesShared =
-      kernel
-          ->walk([](gpu::DynamicSharedMemoryOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
+  bool usesShared = kernel
+                        ->walk([](gpu::DynamicSharedMemoryOp) {
+                          return WalkResult::interrupt();
+                        })
+                        .wasInterrupted();
   if (usesShared && !kernel->hasAttrOfType<IntegerAttr>(kSharedBytesAttrName))
     return kernel.emitOpError("expected the integer attribute '")
-           << kSharedBytesAttrName << "', because the kernel uses dynamic shared "
+           << kSharedBytesAttrName
+           << "', because the kernel uses dynamic shared "
            << "memory";
   return success();
 }
 
-/// Emits an error for the first operation of each name that `isLowered` rejects.
+/// Emits an error for the first operation of each name that `isLowered`
+/// rejects.
 LogicalResult checkLowered(gpu::GPUModuleOp module, StringRef target,
                            llvm::function_ref<bool(Operation *)> isLowered) {
   llvm::StringSet<> seen;
@@ -117,7 +130,8 @@ LogicalResult checkLowered(gpu::GPUModuleOp module, StringRef target,
       return;
     InFlightDiagnostic diagnostic = op->emitError("no lowering of '")
                                     << name << "' ";
-    if (op->getNumOperands() != 0 && isa_and_present<math::MathDialect>(op->getDialect()))
+    if (op->getNumOperands() != 0 &&
+        isa_and_present<math::MathDialect>(op->getDialect()))
       diagnostic << "on " << op->getOperand(0).getType() << ' ';
     diagnostic << "to " << target;
   });
@@ -133,6 +147,20 @@ void createSharedGlobal(gpu::GPUModuleOp module) {
                          LLVM::Linkage::External, sharedGlobalName,
                          /*value=*/Attribute(), /*alignment=*/1024,
                          /*addrSpace=*/3);
+}
+
+/// Ids and reductions that are made of other gpu operations.
+void populateSubgroupPatterns(RewritePatternSet &patterns) {
+  patterns.add<FoldSubgroupSize>(patterns.getContext());
+  populateGpuGlobalIdPatterns(patterns);
+  populateGpuSubgroupIdPatterns(patterns);
+  populateGpuShufflePatterns(patterns);
+  populateGpuBreakDownSubgroupReducePatterns(
+      patterns, /*maxShuffleBitwidth=*/32, PatternBenefit(2));
+  populateGpuLowerSubgroupReduceToShufflePatterns(patterns, warpSize,
+                                                  /*shuffleBitwidth=*/32);
+  populateGpuLowerClusteredSubgroupReduceToShufflePatterns(
+      patterns, warpSize, /*shuffleBitwidth=*/32);
 }
 
 /// What needs the whole form of scf, affine and strided memrefs.
@@ -189,10 +217,11 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
     if (failed(checkLowered(module, targetName, hasMathLowering)))
       return failure();
 
-    RewritePatternSet mathPatterns(&getContext());
-    populateMathPatterns(mathPatterns);
-    if (failed(applyPatternsGreedily(module, std::move(mathPatterns))))
-      return module.emitError("expansion of mathematics did not end");
+    RewritePatternSet expansions(&getContext());
+    populateMathPatterns(expansions);
+    populateSubgroupPatterns(expansions);
+    if (failed(applyPatternsGreedily(module, std::move(expansions))))
+      return module.emitError("expansion of operations did not end");
     if (failed(runStage(module, addExpansionPasses)))
       return failure();
 
@@ -244,12 +273,20 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
   }
 
   /// Upstream only states the most threads a block can have. Launches use
-  /// exactly `known_block_size`, and ptxas can use that.
+  /// exactly `known_block_size`, and ptxas can use that. Without a number of
+  /// blocks for each multiprocessor ptxas aims for several and spills.
   static void requireBlockSize(gpu::GPUModuleOp module) {
-    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-      if (Attribute size = function->removeAttr(
-              NVVM::NVVMDialect::getMaxntidAttrName()))
-        function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
+    Builder b(module.getContext());
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+      Attribute size =
+          function->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
+      if (!size)
+        continue;
+      function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), size);
+      if (!function->hasAttr(NVVM::NVVMDialect::getMinctasmAttrName()))
+        function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                          b.getI32IntegerAttr(1));
+    }
   }
 };
 

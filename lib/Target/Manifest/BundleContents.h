@@ -42,9 +42,8 @@ mlir::FailureOr<llvm::json::Value> describeFunction(mlir::func::FuncOp function,
                                                     PtxFiles &files);
 
 /// The manifest, and through `files` what it refers to.
-mlir::FailureOr<llvm::json::Value> describeModule(mlir::ModuleOp module,
-                                                  const Target &target,
-                                                  PtxFiles &files);
+mlir::FailureOr<llvm::json::Value>
+describeModule(mlir::ModuleOp module, const Target &target, PtxFiles &files);
 
 } // namespace mamba
 

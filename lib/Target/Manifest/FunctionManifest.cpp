@@ -32,9 +32,9 @@ std::string getDtype(Type type) {
                ? "f" + std::to_string(floatType.getWidth())
                : "";
   if (auto intType = dyn_cast<IntegerType>(type))
-    if (intType.getWidth() == 1 || (intType.getWidth() % 8 == 0 &&
-                                    llvm::isPowerOf2_32(intType.getWidth()) &&
-                                    intType.getWidth() <= 64))
+    if (intType.getWidth() == 1 ||
+        (intType.getWidth() % 8 == 0 &&
+         llvm::isPowerOf2_32(intType.getWidth()) && intType.getWidth() <= 64))
       return (intType.isUnsigned() ? "u" : "i") +
              std::to_string(intType.getWidth());
   return "";
@@ -97,8 +97,7 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
            << "got " << argument.getType();
 
   bool isResult = !!function.getArgAttr(index, kResultAttrName);
-  auto updated =
-      function.getArgAttrOfType<StringAttr>(index, kUpdatedAttrName);
+  auto updated = function.getArgAttrOfType<StringAttr>(index, kUpdatedAttrName);
   std::string name = isResult ? "result" + std::to_string(numResults++)
                               : "arg" + std::to_string(index);
   if (auto given = function.getArgAttrOfType<StringAttr>(index, kNameAttrName))
@@ -128,7 +127,7 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
   json::Object object{{"name", name},
                       {"dtype", dtype},
                       {"shape", std::move(shape)},
-                      {"role", isResult ? "output"
+                      {"role", isResult  ? "output"
                                : updated ? "inout"
                                          : "input"}};
   if (updated)
@@ -184,8 +183,8 @@ FunctionDescriber::describePointer(gpu::LaunchFuncOp launch, unsigned index,
            << index
            << " to be the start of an argument or of an allocation of the "
               "function";
-  return json::Value(json::Object{{"kind", "pointer"},
-                                  {it->second.first, it->second.second}});
+  return json::Value(
+      json::Object{{"kind", "pointer"}, {it->second.first, it->second.second}});
 }
 
 FailureOr<json::Value>
@@ -239,9 +238,8 @@ FunctionDescriber::checkBlock(gpu::LaunchFuncOp launch,
   return success();
 }
 
-FailureOr<int64_t>
-FunctionDescriber::getSharedBytes(gpu::LaunchFuncOp launch,
-                                  const KernelInfo &kernel) {
+FailureOr<int64_t> FunctionDescriber::getSharedBytes(gpu::LaunchFuncOp launch,
+                                                     const KernelInfo &kernel) {
   int64_t bytes = kernel.sharedBytes.value_or(0);
   if (Value operand = launch.getDynamicSharedMemorySize()) {
     FailureOr<SizeExpression> size = sizes.evaluate(operand);

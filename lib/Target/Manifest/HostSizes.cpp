@@ -46,10 +46,9 @@ SizeExpression evaluateAffine(AffineExpr expr, unsigned numDims,
 }
 
 /// The smallest or largest result of a map.
-SizeExpression
-evaluateMap(AffineMap map, ArrayRef<SizeExpression> operands,
-            SizeExpression (*combine)(const SizeExpression &,
-                                      const SizeExpression &)) {
+SizeExpression evaluateMap(AffineMap map, ArrayRef<SizeExpression> operands,
+                           SizeExpression (*combine)(const SizeExpression &,
+                                                     const SizeExpression &)) {
   SizeExpression result =
       evaluateAffine(map.getResult(0), map.getNumDims(), operands);
   for (AffineExpr expr : map.getResults().drop_front())
@@ -60,8 +59,8 @@ evaluateMap(AffineMap map, ArrayRef<SizeExpression> operands,
 /// arith has one expression for each of these only if nothing is negative.
 bool needsNonNegative(Operation *op) {
   return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
-             arith::CeilDivUIOp, arith::MinUIOp, arith::MaxUIOp,
-             arith::ExtUIOp, arith::IndexCastUIOp>(op);
+             arith::CeilDivUIOp, arith::MinUIOp, arith::MaxUIOp, arith::ExtUIOp,
+             arith::IndexCastUIOp>(op);
 }
 
 } // namespace
@@ -103,8 +102,7 @@ FailureOr<SizeExpression> HostSizes::evaluateDim(Operation *user, Value memref,
   if (it != symbols.end())
     return it->second;
   if (auto alloc = memref.getDefiningOp<memref::AllocOp>())
-    return evaluate(
-        alloc.getDynamicSizes()[type.getDynamicDimIndex(axis)]);
+    return evaluate(alloc.getDynamicSizes()[type.getDynamicDimIndex(axis)]);
   return user->emitOpError("expected the memref to be an argument of the "
                            "function or an allocation");
 }

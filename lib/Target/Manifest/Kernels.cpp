@@ -53,7 +53,8 @@ KernelInfo describe(gpu::KernelMetadataAttr kernel) {
 
 std::optional<KernelInfo> lookup(gpu::BinaryOp binary, StringAttr name) {
   for (Attribute attribute : binary.getObjects()) {
-    gpu::KernelTableAttr kernels = cast<gpu::ObjectAttr>(attribute).getKernels();
+    gpu::KernelTableAttr kernels =
+        cast<gpu::ObjectAttr>(attribute).getKernels();
     if (gpu::KernelMetadataAttr kernel =
             kernels ? kernels.lookup(name) : gpu::KernelMetadataAttr())
       return describe(kernel);

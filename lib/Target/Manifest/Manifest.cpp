@@ -47,8 +47,7 @@ std::error_code writeFile(StringRef folder, StringRef name, StringRef text) {
 }
 
 std::error_code writeFiles(StringRef folder, const json::Value &manifest,
-                           const PtxFiles &files,
-                           ArrayRef<StringRef> texts) {
+                           const PtxFiles &files, ArrayRef<StringRef> texts) {
   for (const auto &[file, text] : llvm::zip_equal(files, texts))
     if (std::error_code error = writeFile(folder, file.second, text))
       return error;
@@ -79,8 +78,8 @@ std::string PtxFiles::getName(Operation *kernelModule, func::FuncOp function) {
     std::string own = function.getName().str() + ".ptx";
     bool isTaken = llvm::any_of(
         names, [&](const auto &entry) { return entry.second == own; });
-    name = isTaken ? SymbolTable::getSymbolName(kernelModule).str() + ".ptx"
-                   : own;
+    name =
+        isTaken ? SymbolTable::getSymbolName(kernelModule).str() + ".ptx" : own;
   }
   return name;
 }
@@ -163,11 +162,9 @@ LogicalResult writeBundle(ModuleOp module, const Target &target,
     return fail("create the parent of", error);
 
   SmallString<128> temporary;
-  if (std::error_code error =
-          fs::createUniqueDirectory(destination, temporary))
+  if (std::error_code error = fs::createUniqueDirectory(destination, temporary))
     return fail("write beside", error);
-  llvm::scope_exit cleanup(
-      [&] { fs::remove_directories(temporary); });
+  llvm::scope_exit cleanup([&] { fs::remove_directories(temporary); });
   if (std::error_code error = writeFiles(temporary, *manifest, files, texts))
     return fail("write", error);
   // Unique folders are private; a bundle is as public as other outputs.

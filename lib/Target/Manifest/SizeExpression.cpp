@@ -95,9 +95,8 @@ SizeExpression operator*(const SizeExpression &x, const SizeExpression &y) {
 
 SizeExpression SizeExpression::call(StringRef function, const SizeExpression &x,
                                     const SizeExpression &y, bool nonNegative) {
-  return SizeExpression(
-      (function + "(" + x.str() + ", " + y.str() + ")").str(), Atom,
-      nonNegative);
+  return SizeExpression((function + "(" + x.str() + ", " + y.str() + ")").str(),
+                        Atom, nonNegative);
 }
 
 SizeExpression SizeExpression::ceilDiv(const SizeExpression &x,

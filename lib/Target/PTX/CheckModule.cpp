@@ -58,7 +58,8 @@ LogicalResult checkSharedBytes(LLVM::LLVMFuncOp function,
   if (bytes.getInt() >= 0 && bytes.getInt() <= limit)
     return success();
   return function.emitOpError("expected at most ")
-         << limit << " bytes of dynamic shared memory, which is what a block of "
+         << limit
+         << " bytes of dynamic shared memory, which is what a block of "
          << target.name << " can have, got " << bytes.getInt();
 }
 

@@ -22,6 +22,8 @@ def ToNVVMPass : Pass<"mamba-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     library.
 
     * `known_block_size` becomes `nvvm.reqntid`.
+    * A subgroup is a warp of 32 threads; `gpu.subgroup_reduce` becomes
+      shuffles. `gpu.all_reduce` has no lowering.
     * `gpu.dynamic_shared_memory` becomes the address of an external array that
       is 1024-byte aligned. The kernel must say in `mamba.shared_bytes` how many
       bytes it is launched with. (Upstream makes it a static array of one byte,
