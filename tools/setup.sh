@@ -64,7 +64,7 @@ install_packages() {
       die "these packages are missing, and there is no sudo; as root run: ${install[*]}"
     root=(sudo "${root[@]}")
   fi
-  echo "setup: installing $*"
+  echo "setup: installing (takes minutes): $*"
   # Old package lists name files that are gone; fetch new ones only if need be.
   if ! apt-get install --simulate "$@" >/dev/null 2>&1 ||
     ! "${root[@]}" "${install[@]}" >/dev/null 2>&1; then
