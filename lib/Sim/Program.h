@@ -69,6 +69,8 @@ struct Inst {
   Flow flow = Flow::None;
   InstClass cls = InstClass::Integer;
   bool hasGuard = false, guardNegated = false;
+  /// The last operand is a mask of the lanes that take part.
+  bool hasMembers = false;
   /// A copy of an unwritten register is unwritten, and no fault by itself.
   bool copies = false;
   /// Inserted where blocks were reordered; not counted.

@@ -292,7 +292,7 @@ bool Warp::synchronize(const Inst &inst, LaneMask active) {
   if (!splitOff(active))
     return false;
   LaneMask members = getLive();
-  if (inst.flag) {
+  if (inst.hasMembers) {
     const uint32_t *masks = row<uint32_t>(inst.ops[inst.numOps - 1]);
     unsigned first = countr_zero(lanes);
     members = masks[first];

@@ -179,7 +179,7 @@ void runWarpBarrier(Warp &warp, const Inst &, LaneMask lanes) {
 static void makeSync(Decoder &d) {
   d.inst.cls = InstClass::WarpWide;
   d.inst.flow = Flow::WarpSync;
-  d.inst.flag = true;
+  d.inst.hasMembers = true;
   d.src(Type::B32);
 }
 
