@@ -150,8 +150,30 @@ uint64_t encodeFloat(double value, Type type, Round round, bool finite) {
   case Type::E5M2:
     return encode(value, kE5M2, round, finite);
   default:
-    return toBits(canonical(value));
+    return toBits(value);
   }
+}
+
+/// What becomes of a NaN in a conversion between floats.
+uint64_t convertNaN(uint64_t bits, const Conversion &conversion) {
+  if (conversion.to == Type::TF32)
+    return bits & 0xffffe000;
+  if (conversion.from == Type::F64) {
+    uint64_t nan = toBits(quiet(fromBits<double>(bits)));
+    if (conversion.to == Type::F64)
+      return nan;
+    // What fits of the bits.
+    if (conversion.to == Type::F32)
+      return (nan >> 32 & 0x80000000) | 0x7f800000 | (nan >> 29 & 0x7fffff);
+    if (conversion.to == Type::F16)
+      return (nan >> 48 & 0x8000) | 0x7c00 | (nan >> 42 & 0x3ff);
+  }
+  if (conversion.to == Type::F64) // that of f32, extended
+    return 0x7fffffffe0000000;
+  if (conversion.to == Type::F32 && conversion.from == Type::BF16)
+    return bits << 16;
+  return encodeFloat(std::nan(""), conversion.to, conversion.round,
+                     conversion.finite);
 }
 
 uint64_t convert(uint64_t bits, const Conversion &conversion) {
@@ -169,6 +191,8 @@ uint64_t convert(uint64_t bits, const Conversion &conversion) {
   if (!value.isFloat) {
     real = fromInteger(value, conversion.round, conversion.to != Type::F64);
   } else {
+    if (std::isnan(real) && !conversion.saturates)
+      return convertNaN(bits, conversion);
     if (conversion.ftz && conversion.from == Type::F32)
       real = flush(float(real));
     if (conversion.toIntegral)
@@ -176,8 +200,8 @@ uint64_t convert(uint64_t bits, const Conversion &conversion) {
   }
   if (conversion.saturates)
     real = saturate(real);
-  if (conversion.relu && real < 0)
-    real = 0;
+  if (conversion.relu && real <= 0)
+    real = 0; // -0 too
   uint64_t result =
       encodeFloat(real, conversion.to, conversion.round, conversion.finite);
   if (conversion.ftz && conversion.to == Type::F32)
@@ -226,11 +250,16 @@ void runTruncateOrExtend(Warp &warp, const Inst &inst, LaneMask lanes) {
   mapRow<To>(warp, inst.ops[0], lanes,
              [=](unsigned lane) { return To(a[lane]); });
 }
-template <auto decode>
-void runDecodeHalf(Warp &warp, const Inst &inst, LaneMask lanes) {
+void runDecodeF16(Warp &warp, const Inst &inst, LaneMask lanes) {
   const uint16_t *a = warp.row<uint16_t>(inst.ops[1]);
   mapRow<float>(warp, inst.ops[0], lanes,
-                [=](unsigned lane) { return canonical(decode(a[lane])); });
+                [=](unsigned lane) { return canonical(decodeF16(a[lane])); });
+}
+void runDecodeBF16(Warp &warp, const Inst &inst, LaneMask lanes) {
+  // NaNs keep their bits.
+  const uint16_t *a = warp.row<uint16_t>(inst.ops[1]);
+  mapRow<uint32_t>(warp, inst.ops[0], lanes,
+                   [=](unsigned lane) { return uint32_t(a[lane]) << 16; });
 }
 template <auto encodeHalf>
 void runEncodeHalf(Warp &warp, const Inst &inst, LaneMask lanes) {
@@ -244,9 +273,9 @@ Handler getFast(const Conversion &c) {
     return nullptr;
   auto is = [&](Type to, Type from) { return c.to == to && c.from == from; };
   if (is(Type::F32, Type::BF16))
-    return runDecodeHalf<decodeBF16>;
+    return runDecodeBF16;
   if (is(Type::F32, Type::F16))
-    return runDecodeHalf<decodeF16>;
+    return runDecodeF16;
   if (is(Type::U32, Type::U64) || is(Type::S32, Type::S64))
     return runTruncateOrExtend<uint64_t, uint32_t>;
   if (is(Type::U64, Type::U32))

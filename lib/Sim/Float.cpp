@@ -84,17 +84,15 @@ float computeSingle(const Mode &mode, float a, float b, float c) {
   switch (mode.operation) {
   case Min:
   case Max:
-    result = minMax(a, b, mode.operation == Max, mode.flags & kNaN);
-    if (mode.flags & kXorSign)
-      result = std::copysign(minMax(std::fabs(a), std::fabs(b),
-                                    mode.operation == Max, mode.flags & kNaN),
-                             std::signbit(a) != std::signbit(b) ? -1.0f : 1.0f);
+    result = mode.flags & kXorSign
+                 ? minMaxXorSign(a, b, mode.operation == Max, mode.flags & kNaN)
+                 : minMax(a, b, mode.operation == Max, mode.flags & kNaN);
     break;
   case Abs:
-    result = std::fabs(a);
+    result = canonical(std::fabs(a));
     break;
   case Neg:
-    result = -a;
+    result = canonical(-a);
     break;
   default:
     result =
@@ -109,7 +107,34 @@ float computeSingle(const Mode &mode, float a, float b, float c) {
   return result;
 }
 
+/// What is lost in a * b + c, where that is about zero. Scaling keeps it from
+/// being lost itself.
+double getResidual(double a, double b, double c) {
+  constexpr double scale = 0x1p500;
+  if (std::fabs(c) < 0x1p-400 && std::fabs(a) < 0x1p500)
+    return std::fma(a * scale, b, c * scale);
+  if (std::fabs(c) < 0x1p-400 && std::fabs(b) < 0x1p500)
+    return std::fma(a, b * scale, c * scale);
+  return std::fma(a, b, c);
+}
+
+/// The result for arguments of which one is a NaN: f64 keeps its bits, made
+/// quiet. If there are several, the order is the hardware's.
+std::optional<double> getNaN(const Mode &mode, double a, double b, double c) {
+  double order[3] = {b, c, a};
+  if (mode.operation == Div)
+    std::swap(order[0], order[2]);
+  for (double value : order)
+    if (std::isnan(value))
+      return quiet(value);
+  return std::nullopt;
+}
+
 double computeDouble(const Mode &mode, double a, double b, double c) {
+  bool isMinMax = mode.operation == Min || mode.operation == Max;
+  if (!isMinMax || (std::isnan(a) && std::isnan(b)))
+    if (std::optional<double> nan = getNaN(mode, a, b, c))
+      return *nan;
   double result = 0, error = 0;
   switch (mode.operation) {
   case Sub:
@@ -123,18 +148,20 @@ double computeDouble(const Mode &mode, double a, double b, double c) {
   }
   case Mul:
     result = a * b;
-    error = std::fma(a, b, -result);
+    error = getResidual(a, b, -result);
+    if (result == 0 && a != 0 && b != 0)
+      error = std::signbit(result) ? -1 : 1;
     break;
   case Fma: // the decoder allows rounding to nearest only
     result = std::fma(a, b, c);
     break;
   case Div:
     result = a / b;
-    error = std::fma(-result, b, a) * (b < 0 ? -1 : 1);
+    error = getResidual(-result, b, a) * (b < 0 ? -1 : 1);
     break;
   case Sqrt:
     result = std::sqrt(a);
-    error = std::fma(-result, result, a);
+    error = getResidual(-result, result, a);
     break;
   case Min:
   case Max:
@@ -144,9 +171,15 @@ double computeDouble(const Mode &mode, double a, double b, double c) {
   case Neg:
     return -a;
   }
-  if (mode.round != Round::NearestEven && std::isfinite(result))
-    result = roundDirected(result, error, mode.round);
-  return canonical(result);
+  if (mode.round == Round::NearestEven || std::isnan(result))
+    return canonical(result);
+  if (std::isfinite(result))
+    return roundDirected(result, error, mode.round);
+  // An overflow, unless it is exact.
+  bool isExact =
+      std::isinf(a) || std::isinf(b) || (mode.operation == Div && b == 0);
+  return isExact ? result
+                 : roundDirected(result, result > 0 ? -1 : 1, mode.round);
 }
 
 struct F16 {
@@ -163,10 +196,11 @@ struct BF16 {
 template <typename Format>
 uint16_t computeHalf(const Mode &mode, uint16_t aBits, uint16_t bBits,
                      uint16_t cBits) {
-  if (mode.operation == Abs)
-    return aBits & 0x7fff;
-  if (mode.operation == Neg)
-    return aBits ^ 0x8000;
+  if (mode.operation == Abs || mode.operation == Neg) {
+    if (std::isnan(Format::decode(aBits)))
+      return Format::format.nan;
+    return mode.operation == Abs ? aBits & 0x7fff : aBits ^ 0x8000;
+  }
   float a = Format::decode(aBits), b = Format::decode(bBits),
         c = Format::decode(cBits);
   float least = Format::format.minExponent == -14 ? 0x1p-14f : 0x1p-126f;
@@ -180,10 +214,8 @@ uint16_t computeHalf(const Mode &mode, uint16_t aBits, uint16_t bBits,
   c = flushHalf(c);
   if (mode.operation == Min || mode.operation == Max) {
     bool isMax = mode.operation == Max, keepNaN = mode.flags & kNaN;
-    float result = minMax(a, b, isMax, keepNaN);
-    if (mode.flags & kXorSign)
-      result = std::copysign(minMax(std::fabs(a), std::fabs(b), isMax, keepNaN),
-                             std::signbit(a) != std::signbit(b) ? -1.0f : 1.0f);
+    float result = mode.flags & kXorSign ? minMaxXorSign(a, b, isMax, keepNaN)
+                                         : minMax(a, b, isMax, keepNaN);
     return Format::encodeNearest(result);
   }
   double exact = computeToOdd(mode, a, b, c);
@@ -199,7 +231,7 @@ uint16_t computeHalf(const Mode &mode, uint16_t aBits, uint16_t bBits,
 }
 
 /// Lane values of `Value` with `elements` in each register, through `compute`.
-/// Missing operands are the first one, whose value is not used.
+/// Missing operands are the first one.
 template <typename Value, auto compute, unsigned elements>
 void runGeneral(Warp &warp, const Inst &inst, LaneMask lanes) {
   Mode mode(inst);

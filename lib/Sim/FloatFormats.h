@@ -80,11 +80,17 @@ uint16_t encodeF16(float value);
 uint16_t encodeBF16(float value);
 
 /// NVIDIA's floating-point units give one NaN only.
+/// Of f64 that is the NaN of operations without one as operand.
 inline float canonical(float value) {
   return std::isnan(value) ? fromBits<float>(0x7fffffff) : value;
 }
 inline double canonical(double value) {
   return std::isnan(value) ? fromBits<double>(0xfff8000000000000) : value;
+}
+
+/// A NaN that is not signalling.
+inline double quiet(double nan) {
+  return fromBits<double>(toBits(nan) | uint64_t(1) << 51);
 }
 
 /// Subnormal numbers to zeros of the same sign.

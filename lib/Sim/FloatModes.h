@@ -28,8 +28,8 @@ inline void takeFloatFlags(Decoder &d) {
 }
 
 template <typename T> inline T saturate(T value) {
-  // A NaN becomes +0.
-  return value >= T(0) ? (value <= T(1) ? value : T(1)) : T(0);
+  // A NaN and -0 become +0.
+  return value > T(0) ? (value <= T(1) ? value : T(1)) : T(0);
 }
 
 /// minimum or maximum as PTX orders numbers: -0 below +0, and a NaN loses
@@ -43,6 +43,14 @@ template <typename T> inline T minMax(T a, T b, bool isMax, bool keepNaN) {
   if (a == b)
     return std::signbit(a) == isMax ? b : a;
   return (a < b) == isMax ? b : a;
+}
+
+/// As `minMax` of the magnitudes, with the sign of the product.
+inline float minMaxXorSign(float a, float b, bool isMax, bool keepNaN) {
+  float result = minMax(std::fabs(a), std::fabs(b), isMax, keepNaN);
+  if (std::isnan(result))
+    return result;
+  return std::signbit(a) != std::signbit(b) ? -result : result;
 }
 
 } // namespace mamba::sim

@@ -95,7 +95,9 @@ def _specials(kind):
     if kind == "f64":
         values = [0.0, -0.0, 5e-324, -2.2e-308, 2.2250738585072014e-308, 1.0, -1.0, 1 + 2**-52,
                   1.5, 2.0**53 + 2, 1.7976931348623157e308, -1e308, np.inf, -np.inf, 3e9, -0.5]
-        return np.array(values).view(np.uint64)
+        words = np.array(values).view(np.uint64)
+        words[8], words[15] = 0x7FF8000000000123, 0xFFF0000000000ABC
+        return words
     if kind in ("f16", "f16x2"):
         words = [0, 0x8000, 1, 0x8001, 0x03FF, 0x0400, 0x3C00, 0xBC00, 0x3C01, 0x6801, 0x7BFF,
                  0xFBFF, 0x7C00, 0xFC00, 0x7E01, 0x1001]
@@ -203,7 +205,11 @@ CASES += [
     Case("lop3", "u32", "b32", "lop3.b32 %x32, %a32, %b32, %c32, 0x96;\n"
                                "lop3.b32 %y32, %a32, %b32, %c32, 0xCA;"),
     Case("bfi", "u32", "b32", "bfi.b32 %x32, %a32, %b32, %c32, 7;\nbfi.b32 %y32, %a32, %b32, 5, %c32;"),
-    Case("bfe_64", "u64", "b64", "bfe.u64 %x, %a, %b32, %c32;\nbfe.s64 %y, %a, %c32, %b32;"),
+    Case("bfe_64", "u64", "b64", """
+        and.b32 %r0, %b32, 255;
+        and.b32 %r1, %c32, 255;
+        bfe.u64 %x, %a, %r0, %r1;
+        bfe.s64 %y, %a, %r1, %r0;"""),
     Case("shift_64", "u64", "b64", "shl.b64 %x, %a, %b32;\nshr.s64 %y, %a, %c32;"),
     Case("setp_int", "u32", "pred", """
         setp.lt.s32 %p2, %a32, %b32;
