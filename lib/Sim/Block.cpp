@@ -161,7 +161,10 @@ void Block::schedule() {
       if (done[id] || stopped)
         continue;
       uint64_t slice = launch.options.seed ? 1 + random() % 256 : kSlice;
-      if (warps[id].run(slice) != Warp::Status::Done)
+      Warp::Status status = warps[id].run(slice);
+      if (executed > launch.options.maxInstructions)
+        reportLimit(warps[id]);
+      if (status != Warp::Status::Done)
         continue;
       done[id] = true;
       ++numDone;
@@ -171,6 +174,15 @@ void Block::schedule() {
       stopped = true;
     }
   }
+}
+
+void Block::reportLimit(Warp &warp) {
+  const Inst &inst =
+      warp.groups.empty() ? kernel.code[0] : kernel.code[warp.groups[0].pc];
+  report(FindingKind::Limit, inst, warp.id * kLanes, std::nullopt,
+         "the block executed more than " +
+             Twine(launch.options.maxInstructions) + " warp instructions");
+  stopped = true;
 }
 
 /// One finding with the position of every group of threads that waits.

@@ -93,6 +93,7 @@ private:
   void fillSpecials(Warp &warp);
   void schedule();
   void reportDeadlock();
+  void reportLimit(Warp &warp);
   void complete(Barrier &barrier, unsigned number, const Inst &inst);
 };
 

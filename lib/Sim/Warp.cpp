@@ -17,7 +17,7 @@ namespace mamba::sim {
 
 /// Threads that spin on what others of their warp have to do would keep them
 /// from it; after this many instructions the others get a turn.
-static constexpr uint64_t kStagnation = 1 << 16;
+static constexpr uint64_t kStagnation = 1 << 13;
 
 Warp::Warp(Block &block, unsigned id)
     : block(block), kernel(block.kernel), id(id) {
@@ -165,15 +165,6 @@ Warp::Status Warp::run(uint64_t budget) {
       }
       if (!step(inst, active, budget))
         break;
-    }
-    if (block.executed > block.launch.options.maxInstructions) {
-      block.report(FindingKind::Limit,
-                   kernel.code[groups.empty() ? 0 : groups.back().pc],
-                   id * kLanes, std::nullopt,
-                   "the block executed more than " +
-                       Twine(block.launch.options.maxInstructions) +
-                       " warp instructions");
-      block.stopped = true;
     }
   }
   return groups.empty() ? Status::Done : Status::Blocked;

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import Simulator
 import instruction_cases as cases
+from simulator import Simulator
 
 RECORD = Path(__file__).resolve().parents[1] / "GPU/h200_instructions.npz"
 FLOATS = {"f32": (np.uint32, np.float32), "f16": (np.uint16, np.float16)}
