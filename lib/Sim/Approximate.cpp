@@ -78,7 +78,8 @@ void runDouble(Warp &warp, const Inst &inst, LaneMask lanes) {
   });
 }
 
-/// f16 and bf16, packed or not. Measured: ex2 of bf16 truncates.
+/// f16 and bf16, packed or not. Measured: ex2 of bf16 is that of f32, cut off,
+/// so that too large results are infinite all the same.
 template <typename Op, unsigned elements>
 void runHalf(Warp &warp, const Inst &inst, LaneMask lanes) {
   bool isBF16 = inst.flag;
@@ -88,7 +89,8 @@ void runHalf(Warp &warp, const Inst &inst, LaneMask lanes) {
   forLanes(lanes, [&](unsigned lane) {
     for (unsigned i = lane * elements; i != (lane + 1) * elements; ++i) {
       double x = isBF16 ? decodeBF16(a[i]) : decodeF16(a[i]);
-      row[i] = encode(Op()(x), isBF16 ? kBF16 : kF16, round);
+      double result = inst.flag2 ? float(Op()(x)) : Op()(x);
+      row[i] = encode(result, isBF16 ? kBF16 : kF16, round);
     }
   });
 }

@@ -123,7 +123,7 @@ private:
   Opnd makeRow(unsigned bytes, bool isPredicate, llvm::StringRef name,
                LaneMask written);
   Opnd getConstant(uint64_t bits, unsigned bytes, bool isPredicate);
-  Opnd getSpecial(llvm::StringRef name, Type type);
+  Opnd getSpecial(llvm::StringRef name);
   std::optional<uint64_t> lookupSymbol(llvm::StringRef name) const;
   bool convertLiteral(const ptx::Operand &operand, Type type, uint64_t &bits);
 
@@ -139,7 +139,6 @@ private:
   std::vector<std::pair<std::pair<uint64_t, unsigned>, Opnd>> constants;
   /// Shared, local and parameter variables of this kernel.
   llvm::StringMap<uint64_t> symbols;
-  unsigned numSinks = 0;
 };
 
 /// Orders the basic blocks of a kernel, so that threads of a warp meet again as

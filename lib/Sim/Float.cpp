@@ -383,8 +383,6 @@ void decodeFloatMinMax(Decoder &d) {
   d.dst(type);
   d.src(type);
   d.src(type);
-  if (type == Type::F32 && !d.inst.imm)
-    d.inst.imm = 0; // no fast form: -0 and NaN need care
   setHandler(d, operation, type);
 }
 

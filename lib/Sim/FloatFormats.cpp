@@ -93,7 +93,6 @@ double roundDirected(double nearest, double error, Round round) {
     return nearest;
   bool down = round == Round::Down || (round == Round::Zero && nearest > 0);
   bool up = round == Round::Up || (round == Round::Zero && nearest < 0);
-  // Where the exact result lies decides, on which side of the nearest one.
   if (down && error < 0)
     return std::nextafter(nearest, -HUGE_VAL);
   if (up && error > 0)

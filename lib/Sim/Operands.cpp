@@ -51,7 +51,7 @@ Opnd Decoder::getConstant(uint64_t bits, unsigned bytes, bool isPredicate) {
   return row;
 }
 
-Opnd Decoder::getSpecial(StringRef name, Type type) {
+Opnd Decoder::getSpecial(StringRef name) {
   for (const SpecialRow &special : kernel.specials)
     if (special.name == name)
       return special.row;
@@ -150,8 +150,7 @@ Opnd Decoder::getRow(const ptx::Operand &operand, Type type, bool wide,
       return makeRow(std::max(bytes, 2u), isPredicate, "_", kAllLanes);
     break;
   case ptx::Operand::Special: {
-    Opnd row = getSpecial(operand.name, type);
-    // Tools read the 32-bit ones also as 64-bit registers and the reverse.
+    Opnd row = getSpecial(operand.name);
     if (!failed() && row.bytes < bytes)
       fail("'" + operand.name + "' has 32 bits");
     if (!isDestination)

@@ -159,7 +159,7 @@ private:
   uint64_t stagnation = 0;
 };
 
-/// A store to all lanes of a row.
+/// Sets the lanes of a row to what `fn` gives for them.
 template <typename T, typename Fn>
 inline void mapRow(Warp &warp, const Opnd &destination, LaneMask mask, Fn fn) {
   T *row = warp.row<T>(destination);

@@ -186,6 +186,55 @@ TEST(SimExecutionTest, LaunchErrors) {
             "kernel 'k': it has 1 parameters, got 2");
 }
 
+/// 2.0 and 3.0 in one register.
+static constexpr char kPair[] = "mov.b32 %r2, 0f40000000;\n"
+                                "mov.b32 %r3, 0f40400000;\n"
+                                "mov.b64 %rd3, {%r2, %r3};\n";
+
+TEST(SimArithmeticTest, PackedSingles) {
+  TestRun run =
+      runBody(std::string(kPair) + "fma.rn.f32x2 %rd4, %rd3, %rd3, %rd3;\n"
+                                   "add.rn.f32x2 %rd4, %rd4, %rd3;\n"
+                                   "mov.b64 {%r4, %r5}, %rd4;\n"
+                                   "cvt.rzi.u32.f32 %r4, %r4;\n"
+                                   "cvt.rzi.u32.f32 %r5, %r5;\n"
+                                   "mad.lo.u32 %r4, %r4, 100, %r5;\n"
+                                   "st.global.b32 [%rd1], %r4;");
+  EXPECT_EQ(run.text(), "");
+  EXPECT_EQ(run.out[0], 8u * 100 + 15);
+}
+
+TEST(SimArithmeticTest, MixedPrecision) {
+  // 1.5 (bf16) * 2.0 (bf16) + 0.25; 0.5 (f16) + that; 0.5 (f16) - that.
+  TestRun run = runBody("mov.b16 %h0, 0x3FC0;\nmov.b16 %h1, 0x4000;\n"
+                        "mov.b16 %h2, 0x3800;\n"
+                        "fma.rn.f32.bf16 %f0, %h0, %h1, 0f3E800000;\n"
+                        "add.rn.f32.f16 %f1, %h2, %f0;\n"
+                        "sub.f32.f16 %f2, %h2, %f1;\n"
+                        "st.global.f32 [%rd1], %f2;");
+  EXPECT_EQ(run.text(), "");
+  EXPECT_EQ(run.out[0], 0xc0500000u); // 0.5 - (3.25 + 0.5)
+}
+
+TEST(SimArithmeticTest, PackedIntegers) {
+  TestRun run = runBody("mov.s32 %r2, 300;\nmov.s32 %r3, -300;\n"
+                        "cvt.pack.sat.s8.s32.b32 %r4, %r2, %r3, %r0;\n"
+                        "st.global.b32 [%rd1], %r4;");
+  EXPECT_EQ(run.text(), "");
+  EXPECT_EQ(run.out[5], 0x00057f80u);
+}
+
+TEST(SimArithmeticTest, AtomicVectors) {
+  TestRun run = runBody("st.global.b32 [%rd1], 0;\n"
+                        "bar.sync 0;\n"
+                        "ld.param.u64 %rd5, [k_out];\n"
+                        "mov.f32 %f0, 0f3F800000;\nmov.f32 %f1, 0f40000000;\n"
+                        "red.global.add.v2.f32 [%rd5], {%f0, %f1};");
+  EXPECT_EQ(run.text(), "");
+  EXPECT_EQ(run.out[0], 0x42000000u); // 32 times 1
+  EXPECT_EQ(run.out[1], 0x42800000u);
+}
+
 TEST(SimExpressionTest, Values) {
   StringMap<int64_t> sizes;
   sizes["batch"] = 3;
