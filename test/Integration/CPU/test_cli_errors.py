@@ -73,7 +73,7 @@ WRONG_SHAPES = {
 WRONG_DTYPES = {
     "x_int64": ("x", np.int64), "x_float64": ("x", np.float64), "x_complex64": ("x", np.complex64),
     "x_bool": ("x", np.bool_), "A_int32": ("A", np.int32), "A_float64": ("A", np.float64),
-    "seq_idx_float32": ("seq_idx", np.float32), "seq_idx_int64": ("seq_idx", np.int64),
+    "seq_idx_float32": ("seq_idx", np.float32),
     "seq_idx_uint8": ("seq_idx", np.uint8), "x_text": ("x", "S4"),
 }
 
