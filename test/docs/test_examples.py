@@ -4,6 +4,9 @@ import pytest
 
 import run_examples
 
+# Blocks of a page use files that earlier ones wrote.
+pytestmark = pytest.mark.xdist_group("docs")
+
 
 @pytest.mark.parametrize("example", run_examples.all_examples(), ids=lambda e: e.name)
 def test_example(example):
