@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Pipelines/Pipelines.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -29,6 +30,7 @@ void mamba::buildToCpuPipeline(OpPassManager &pm) {
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());
+  pm.addPass(createMambaCopiesToLinalgPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

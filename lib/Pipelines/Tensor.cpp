@@ -50,6 +50,8 @@ void mamba::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions options;
   options.bufferAlignment = 64;
+  // A loop around an operation may yield the operation's result.
+  options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
   pm.addPass(createMambaUnifySizesPass());
   addCleanup(pm);

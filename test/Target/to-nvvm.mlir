@@ -13,7 +13,7 @@ gpu.module @kernels {
   // CHECK-SAME: %[[S:[^:]*]]: f32)
   // CHECK-SAME: gpu.kernel
   // CHECK-SAME: mamba.kernel = "scale"
-  // CHECK-SAME: nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>
+  // CHECK-SAME: nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 128, 1, 1>
   // CHECK-NOT: nvvm.maxntid
   gpu.func @arguments(%x: memref<bf16>, %y: memref<8xf32>, %n: index, %s: f32)
       kernel attributes {known_block_size = array<i32: 128, 1, 1>,

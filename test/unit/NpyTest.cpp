@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 
 #include <cstring>
+#include <vector>
 
 using namespace llvm;
 using namespace mamba;
@@ -129,9 +130,12 @@ TEST(Npy, SaysWhatIsWrong) {
 }
 
 TEST(Npy, WritesWhatItReads) {
-  for (ArrayRef<int64_t> shape :
-       {ArrayRef<int64_t>(), ArrayRef<int64_t>({5}), ArrayRef<int64_t>({0, 3}),
-        ArrayRef<int64_t>({2, 3, 4})}) {
+<<<<<<< HEAD
+  const std::vector<std::vector<int64_t>> shapes = {{}, {5}, {0, 3}, {2, 3, 4}};
+=======
+  const std::vector<int64_t> shapes[] = {{}, {5}, {0, 3}, {2, 3, 4}};
+>>>>>>> driver
+  for (ArrayRef<int64_t> shape : shapes) {
     for (Dtype dtype :
          {Dtype::F16, Dtype::F32, Dtype::F64, Dtype::I32, Dtype::I64}) {
       HostArray array = cantFail(HostArray::create(dtype, shape));

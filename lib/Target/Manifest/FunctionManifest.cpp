@@ -56,7 +56,8 @@ private:
                                            unsigned index);
   FailureOr<json::Value> describePointer(gpu::LaunchFuncOp launch,
                                          unsigned index, Value operand);
-  /// The name given to a dynamic size by `mamba.dims`, or "".
+  /// The name given to a size by `mamba.dims`, or "".
+  StringRef getGivenSizeName(unsigned index, unsigned axis);
   std::string getSizeName(unsigned index, unsigned axis);
   FailureOr<std::array<int64_t, 3>> getConstants(gpu::LaunchFuncOp launch,
                                                  gpu::KernelDim3 values,
@@ -73,18 +74,29 @@ private:
   HostSizes sizes;
   /// {"argument": name} or {"workspace": name} of every buffer.
   llvm::DenseMap<Value, std::pair<StringRef, std::string>> buffers;
-  llvm::StringSet<> argumentNames;
+  llvm::StringSet<> argumentNames, givenSizeNames;
   unsigned numResults = 0;
   unsigned numSymbols = 0;
   json::Array arguments, workspace, launches;
   json::Object symbols;
 };
 
-std::string FunctionDescriber::getSizeName(unsigned index, unsigned axis) {
+StringRef FunctionDescriber::getGivenSizeName(unsigned index, unsigned axis) {
   auto dims = function.getArgAttrOfType<ArrayAttr>(index, kDimsAttrName);
   if (!dims || axis >= dims.size() || !isa<StringAttr>(dims[axis]))
     return "";
-  return cast<StringAttr>(dims[axis]).str();
+  return cast<StringAttr>(dims[axis]).getValue();
+}
+
+std::string FunctionDescriber::getSizeName(unsigned index, unsigned axis) {
+  StringRef given = getGivenSizeName(index, axis);
+  if (!given.empty())
+    return given.str();
+  std::string name;
+  do
+    name = "d" + std::to_string(numSymbols++);
+  while (givenSizeNames.contains(name));
+  return name;
 }
 
 LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
@@ -114,8 +126,6 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
       continue;
     }
     std::string symbol = getSizeName(index, axis);
-    if (symbol.empty())
-      symbol = "d" + std::to_string(numSymbols++);
     sizes.defineSymbol(argument, axis, symbol);
     // A result's number of chunks is an expression of other sizes.
     if (!StringRef(symbol).contains('('))
@@ -318,6 +328,10 @@ FailureOr<json::Value> FunctionDescriber::describe() {
                                 "(see mamba-results-to-arguments)");
   if (!function.getBody().hasOneBlock())
     return function.emitOpError("expected one block");
+  for (BlockArgument argument : function.getArguments())
+    if (auto type = dyn_cast<MemRefType>(argument.getType()))
+      for (unsigned axis = 0, rank = type.getRank(); axis < rank; ++axis)
+        givenSizeNames.insert(getGivenSizeName(argument.getArgNumber(), axis));
   for (BlockArgument argument : function.getArguments())
     if (failed(describeArgument(argument)))
       return failure();

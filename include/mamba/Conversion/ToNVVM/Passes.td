@@ -21,7 +21,9 @@ def ToNVVMPass : Pass<"mamba-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     operation that has no lowering is an error; nothing is left to a device
     library.
 
-    * `known_block_size` becomes `nvvm.reqntid`.
+    * `known_block_size` becomes `nvvm.reqntid`, and `nvvm.minctasm` is 1 unless
+      the kernel says otherwise, so that ptxas gives a thread the registers it
+      needs.
     * A subgroup is a warp of 32 threads; `gpu.subgroup_reduce` becomes
       shuffles. `gpu.all_reduce` has no lowering.
     * `gpu.dynamic_shared_memory` becomes the address of an external array that
@@ -73,7 +75,8 @@ def ToNVVMPass : Pass<"mamba-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     ```mlir
     gpu.module @kernels {
       llvm.func @scale(%x: !llvm.ptr, %n: i64) attributes {
-          gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>} {
+          gpu.kernel, nvvm.kernel, nvvm.minctasm = 1 : i32,
+          nvvm.reqntid = array<i32: 128, 1, 1>} {
         %tid = nvvm.read.ptx.sreg.tid.x range <i32, 0, 128> : i32
         %i = llvm.sext %tid : i32 to i64
         %p = llvm.getelementptr %x[%i] : (!llvm.ptr, i64) -> !llvm.ptr, bf16

@@ -75,9 +75,9 @@ public:
     // D has one or two dimensions; one token of ssu has no token dimension in
     // its intermediate states' tokens, which then has extent 1.
     size_t rank = type.getRank();
-    values.push_back({name, type, value,
-                      SmallVector<Role, 5>(roles.take_front(
-                          std::min(rank, roles.size())))});
+    values.push_back(
+        {name, type, value,
+         SmallVector<Role, 5>(roles.take_front(std::min(rank, roles.size())))});
     return *this;
   }
   SmallVector<ShapedValue> take() { return std::move(values); }

@@ -59,8 +59,7 @@ struct DropZeroOperand : OpRewritePattern<OpTy> {
 };
 
 /// Drops optional results that nothing reads. Result 0 always stays.
-template <typename OpTy>
-struct DropUnusedResults : OpRewritePattern<OpTy> {
+template <typename OpTy> struct DropUnusedResults : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
@@ -80,8 +79,7 @@ struct DropUnusedResults : OpRewritePattern<OpTy> {
     }
     if (kept.size() == op->getNumResults())
       return rewriter.notifyMatchFailure(op, "every result is used");
-    Operation *smaller =
-        mlir::clone(rewriter, op, types, op->getOperands());
+    Operation *smaller = mlir::clone(rewriter, op, types, op->getOperands());
     llvm::copy(segments,
                cast<OpTy>(smaller).getProperties().resultSegmentSizes.begin());
     for (auto [before, after] : llvm::zip_equal(kept, smaller->getResults()))
@@ -93,8 +91,7 @@ struct DropUnusedResults : OpRewritePattern<OpTy> {
 
 /// Drops a clamp that cannot bind: softplus is not negative, so a lower bound
 /// of at most 0 says nothing; an upper bound past f32 is none.
-template <typename OpTy>
-struct FoldDtLimit : OpRewritePattern<OpTy> {
+template <typename OpTy> struct FoldDtLimit : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
@@ -103,7 +100,7 @@ struct FoldDtLimit : OpRewritePattern<OpTy> {
       return rewriter.notifyMatchFailure(op, "no clamp beyond the default");
     double lo = (*limits)[0], hi = (*limits)[1];
     double inf = std::numeric_limits<double>::infinity();
-    if (op.getSoftplus() && lo < 0.0)
+    if (op.getSoftplus() && lo < 0.0 && hi >= 0.0)
       lo = 0.0;
     if (hi > static_cast<double>(std::numeric_limits<float>::max()))
       hi = inf;
@@ -124,17 +121,18 @@ struct FoldDtLimit : OpRewritePattern<OpTy> {
 
 void ChunkCumsumOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                 MLIRContext *context) {
-  patterns.add<FoldDtLimit<ChunkCumsumOp>,
-               DropZeroOperand<ChunkCumsumOp, &ChunkCumsumOp::getDtBiasMutable>>(
-      context);
+  patterns
+      .add<FoldDtLimit<ChunkCumsumOp>,
+           DropZeroOperand<ChunkCumsumOp, &ChunkCumsumOp::getDtBiasMutable>>(
+          context);
 }
 
 void StatePassOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                               MLIRContext *context) {
-  patterns.add<
-      DropUnusedResults<StatePassOp>,
-      DropZeroOperand<StatePassOp, &StatePassOp::getInitialStateMutable>>(
-      context);
+  patterns
+      .add<DropUnusedResults<StatePassOp>,
+           DropZeroOperand<StatePassOp, &StatePassOp::getInitialStateMutable>>(
+          context);
 }
 
 void ChunkOutOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

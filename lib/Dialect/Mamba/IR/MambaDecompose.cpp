@@ -36,15 +36,14 @@ static Value getLastToken(OpBuilder &b, Location loc, Value c, int64_t chunk,
                           Value seqIdx) {
   OpFoldResult length = tensor::getMixedSize(b, loc, seqIdx, 1);
   AffineExpr d0 = b.getAffineDimExpr(0), s0 = b.getAffineSymbolExpr(0);
-  AffineMap map = AffineMap::get(1, 1, {d0 * chunk + (chunk - 1), s0 - 1},
-                                 b.getContext());
+  AffineMap map =
+      AffineMap::get(1, 1, {d0 * chunk + (chunk - 1), s0 - 1}, b.getContext());
   return getValueOrCreateConstantIndexOp(
       b, loc, affine::makeComposedFoldedAffineMin(b, loc, map, {c, length}));
 }
 
 FailureOr<SmallVector<Value>> SsdOp::decomposeOperation(OpBuilder &b) {
   Location loc = getLoc();
-  auto xType = cast<RankedTensorType>(getX().getType());
   auto bType = cast<RankedTensorType>(getB().getType());
   int64_t chunk = getChunkSize();
   auto cumsum = ChunkCumsumOp::create(b, loc, getDt(), getA(), getDtBias(),
@@ -58,12 +57,11 @@ FailureOr<SmallVector<Value>> SsdOp::decomposeOperation(OpBuilder &b) {
     statesType = cast<RankedTensorType>(state.getStates().getType())
                      .clone(bType.getElementType());
   auto pass = StatePassOp::create(
-      b, loc, statesType,
-      getFinalState() ? getFinalState().getType() : Type(),
+      b, loc, statesType, getFinalState() ? getFinalState().getType() : Type(),
       getTotalDecay() ? getTotalDecay().getType() : Type(), state.getStates(),
       cumsum.getDACumsum(), getInitialState(), getSeqIdx());
   auto out = ChunkOutOp::create(
-      b, loc, xType, getX(), getB(), getC(), cumsum.getDtOut(),
+      b, loc, getY().getType(), getX(), getB(), getC(), cumsum.getDtOut(),
       cumsum.getDACumsum(), pass.getChunkStates(), getD(), getZ(), getSeqIdx(),
       /*prev_seq_idx=*/Value(), Mask::Causal);
   SmallVector<Value> results{out.getY()};
@@ -114,12 +112,12 @@ FailureOr<SmallVector<Value>> ChunkCumsumOp::decomposeOperation(OpBuilder &b) {
       b, getLoc(), steps, emit.zeros({chunk}), ArrayRef<OpFoldResult>{none},
       ArrayRef<OpFoldResult>{length}, ArrayRef<OpFoldResult>{one});
   // The inclusive sum, in order: element j joins positions i >= j.
-  Value sums = emit.sum({chunk}, {padded}, {{1}},
-                        [&](ScalarEmitter &e, ValueRange v) {
-                          Value joins = e.notGreater(e.loop(1), e.loop(0));
-                          Value term = e.mul(A, v[0]);
-                          return e.select(joins, term, e.constant(0.0));
-                        });
+  Value sums =
+      emit.sum({chunk}, {padded}, {{1}}, [&](ScalarEmitter &e, ValueRange v) {
+        Value joins = e.notGreater(e.loop(1), e.loop(0));
+        Value term = e.mul(A, v[0]);
+        return e.select(joins, term, e.constant(0.0));
+      });
   return SmallVector<Value>{emit.unsqueeze(padded, type, {3}),
                             emit.unsqueeze(sums, type, {3})};
 }
@@ -135,7 +133,8 @@ FailureOr<SmallVector<Value>> ChunkStateOp::decomposeOperation(OpBuilder &b) {
   Value sums = emit.prefix(emit.squeeze(getDACumsum(), {3}), length);
   Value zero = emit.index(0);
   Value last = emit.read(
-      getDACumsum(), {zero, zero, zero, emit.index(getDACumsum().getType().getDimSize(3) - 1)});
+      getDACumsum(), {zero, zero, zero,
+                      emit.index(getDACumsum().getType().getDimSize(3) - 1)});
 
   SmallVector<Value> inputs{dt, sums};
   SmallVector<SmallVector<int64_t>> loops{{0}, {0}};
@@ -172,16 +171,16 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
   Type f32 = b.getF32Type();
   int64_t chunk = getDACumsum().getType().getDimSize(3);
   OpFoldResult P = b.getIndexAttr(type.getDimSize(3)),
-               N = b.getIndexAttr(type.getDimSize(4)),
-               zero = b.getIndexAttr(0), one = b.getIndexAttr(1);
+               N = b.getIndexAttr(type.getDimSize(4)), zero = b.getIndexAttr(0),
+               one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> strides(5, one);
   Value chunks = emit.dim(getStates(), 1);
 
   Value start = emit.zeros({P, N});
   if (getInitialState())
-    start = emit.map({P, N}, f32, {emit.squeeze(getInitialState(), {2, 3})},
-                     {{0, 1}},
-                     [](ScalarEmitter &, ValueRange v) { return v[0]; });
+    start =
+        emit.map({P, N}, f32, {emit.squeeze(getInitialState(), {2, 3})},
+                 {{0, 1}}, [](ScalarEmitter &, ValueRange v) { return v[0]; });
   SmallVector<OpFoldResult> outSizes = {
       one, tensor::getMixedSize(b, loc, getStates(), 1), one, P, N};
   SmallVector<Value> carried{start,
@@ -202,14 +201,14 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
                      [](ScalarEmitter &, ValueRange v) { return v[0]; });
         SmallVector<OpFoldResult> offsets{zero, c, zero, zero, zero},
             sizes{one, one, one, P, N};
-        Value out = tensor::InsertSliceOp::create(nested, nestedLoc, stored,
-                                                  args[1], offsets, sizes,
-                                                  strides);
+        Value out = tensor::InsertSliceOp::create(
+            nested, nestedLoc, stored, args[1], offsets, sizes, strides);
         Value last = body.read(getDACumsum(),
                                {index0, index0, c, body.index(chunk - 1)});
         Value factor = body.decay(last);
         Value same, id;
         if (getSeqIdx()) {
+<<<<<<< HEAD
           id = body.read(getSeqIdx(), {index0, getLastToken(nested, nestedLoc, c, chunk, getSeqIdx())});
           // The run that was carried in must hold the whole chunk: padding at
           // its start ends the run, even if the same id follows.
@@ -217,17 +216,24 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
           Value first = body.read(getSeqIdx(), {index0, start});
           same = body.both(body.equal(id, args.back()),
                            body.equal(first, args.back()));
+=======
+          id = body.read(
+              getSeqIdx(),
+              {index0, getLastToken(nested, nestedLoc, c, chunk, getSeqIdx())});
+          same = body.equal(id, args.back());
+>>>>>>> tests
         }
-        auto tileType = RankedTensorType::get(type.getShape().take_back(2), f32);
+        auto tileType =
+            RankedTensorType::get(type.getShape().take_back(2), f32);
         Value added = tensor::ExtractSliceOp::create(
             nested, nestedLoc, tileType, getStates(), offsets, sizes, strides);
-        Value next = body.update(h, {added}, {{0, 1}},
-                                 [&](ScalarEmitter &e, ValueRange v) {
-                                   Value kept = e.mul(factor, v[1]);
-                                   if (same)
-                                     kept = e.select(same, kept, e.constant(0.0));
-                                   return e.add(kept, v[0]);
-                                 });
+        Value next = body.update(
+            h, {added}, {{0, 1}}, [&](ScalarEmitter &e, ValueRange v) {
+              Value kept = e.mul(factor, v[1]);
+              if (same)
+                kept = e.select(same, kept, e.constant(0.0));
+              return e.add(kept, v[0]);
+            });
         SmallVector<Value> results{next, out};
         if (getTotalDecay()) {
           double inf = std::numeric_limits<double>::infinity();
@@ -243,9 +249,9 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
   SmallVector<Value> results{loop.getResult(1)};
   if (getFinalState()) {
     auto finalType = cast<RankedTensorType>(getFinalState().getType());
-    Value rounded = emit.map({P, N}, finalType.getElementType(),
-                             {loop.getResult(0)}, {{0, 1}},
-                             [](ScalarEmitter &, ValueRange v) { return v[0]; });
+    Value rounded =
+        emit.map({P, N}, finalType.getElementType(), {loop.getResult(0)},
+                 {{0, 1}}, [](ScalarEmitter &, ValueRange v) { return v[0]; });
     results.push_back(emit.unsqueeze(rounded, finalType, {2, 3}));
   }
   if (getTotalDecay())

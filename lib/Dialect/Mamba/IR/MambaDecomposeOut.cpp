@@ -43,8 +43,8 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
         Value weight = e.mul(e.mul(v[0], e.decay(e.sub(v[1], v[2]))), v[3]);
         Value counts = e.notGreater(e.loop(1), e.loop(0));
         if (ids)
-          counts = e.both(counts, e.both(e.equal(v[4], v[5]),
-                                         e.notNegative(v[4])));
+          counts =
+              e.both(counts, e.both(e.equal(v[4], v[5]), e.notNegative(v[4])));
         return e.select(counts, weight, e.constant(0.0));
       });
   Value inside = emit.matmul({length, P}, weights, {0, 2}, x, {2, 1});
@@ -85,6 +85,7 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
     zAt = addInput(emit.squeeze(getZ(), {1, 3}), {0, 1});
   if (ids)
     idAt = addInput(ids, {0});
+<<<<<<< HEAD
   Value y = emit.map({length, P}, elem, inputs, loops,
                      [&](ScalarEmitter &e, ValueRange v) {
                        Value entering = e.mul(e.decay(v[2]), v[1]);
@@ -103,5 +104,22 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
                                           e.constant(0.0));
                        return value;
                      });
+=======
+  Value y = emit.map(
+      {length, P}, elem, inputs, loops, [&](ScalarEmitter &e, ValueRange v) {
+        Value entering = e.mul(e.decay(v[2]), v[1]);
+        if (ids)
+          entering =
+              e.select(e.equal(v[idAt], previousId), entering, e.constant(0.0));
+        Value value = e.add(v[0], entering);
+        if (getD())
+          value = e.add(value, e.mul(headD ? headD : v[dAt], v[xAt]));
+        if (getZ())
+          value = e.mul(value, e.silu(v[zAt]));
+        if (ids)
+          value = e.select(e.notNegative(v[idAt]), value, e.constant(0.0));
+        return value;
+      });
+>>>>>>> tests
   return SmallVector<Value>{emit.unsqueeze(y, type, {1, 3})};
 }

@@ -94,9 +94,8 @@ Value SsuTile::loadState() {
 
 Value SsuTile::storeState(Value h) {
   auto type = cast<RankedTensorType>(op.getNewState().getType());
-  Value rounded =
-      emit.map({P, N}, type.getElementType(), {h}, {{0, 1}},
-               [](ScalarEmitter &, ValueRange v) { return v[0]; });
+  Value rounded = emit.map({P, N}, type.getElementType(), {h}, {{0, 1}},
+                           [](ScalarEmitter &, ValueRange v) { return v[0]; });
   // For a pad there is no slot, and nothing of this is stored.
   Value slot = emit.unsqueeze(
       rounded,
@@ -126,10 +125,9 @@ std::pair<Value, Value> SsuTile::step(OpBuilder &nested, Value h, Value t) {
   h = e.update(h, {x, B}, {{0}, {1}}, [&](ScalarEmitter &s, ValueRange v) {
     return s.add(s.mul(factor, v[2]), s.mul(s.mul(d, v[0]), v[1]));
   });
-  Value read = e.sum({P}, {h, C}, {{0, 1}, {1}},
-                     [](ScalarEmitter &s, ValueRange v) {
-                       return s.mul(v[0], v[1]);
-                     });
+  Value read =
+      e.sum({P}, {h, C}, {{0, 1}, {1}},
+            [](ScalarEmitter &s, ValueRange v) { return s.mul(v[0], v[1]); });
 
   SmallVector<Value> inputs{read};
   auto addInput = [&](Value value) {
@@ -180,8 +178,7 @@ SmallVector<Value> SsuTile::decompose() {
       b, loc, index0, tokens, emit.index(1), carried,
       [&](OpBuilder &nested, Location, Value t, ValueRange args) {
         auto [h, y] = step(nested, args[0], t);
-        SmallVector<Value> results{h,
-                                   insertToken(nested, y, args[1], t, {P})};
+        SmallVector<Value> results{h, insertToken(nested, y, args[1], t, {P})};
         if (intermediate) {
           TileEmitter e(nested, loc);
           Value kept = e.map({P, N}, intermediate, {h}, {{0, 1}},

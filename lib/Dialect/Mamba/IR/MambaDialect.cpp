@@ -40,6 +40,45 @@ void MambaDialect::initialize() {
 }
 
 //===----------------------------------------------------------------------===//
+// Attributes on operations, arguments and results of other dialects
+//===----------------------------------------------------------------------===//
+
+LogicalResult MambaDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attribute) {
+  if (attribute.getName() == kPlanAttrName &&
+      !isa<PlanAttr>(attribute.getValue()))
+    return op->emitOpError("expected '")
+           << kPlanAttrName << "' to be a #mamba.plan, got "
+           << attribute.getValue();
+  return success();
+}
+
+static LogicalResult verifyValueAttribute(Operation *op,
+                                          NamedAttribute attribute) {
+  StringRef name = attribute.getName();
+  bool isName = name == kNameAttrName || name == kUpdatedAttrName;
+  if (isName && !isa<StringAttr>(attribute.getValue()))
+    return op->emitOpError("expected '")
+           << name << "' to be a string, got " << attribute.getValue();
+  if (name == kResultAttrName && !isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError("expected '")
+           << name << "' to be a unit attribute, got " << attribute.getValue();
+  return success();
+}
+
+LogicalResult MambaDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                     unsigned,
+                                                     NamedAttribute attribute) {
+  return verifyValueAttribute(op, attribute);
+}
+
+LogicalResult
+MambaDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned,
+                                          NamedAttribute attribute) {
+  return verifyValueAttribute(op, attribute);
+}
+
+//===----------------------------------------------------------------------===//
 // dt_limit(lo, hi), where a bound may be written inf or -inf
 //===----------------------------------------------------------------------===//
 

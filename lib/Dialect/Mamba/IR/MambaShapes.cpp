@@ -10,6 +10,9 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -51,6 +54,24 @@ OpFoldResult mamba::getRoleSize(OpBuilder &b, Operation *op, Role role) {
   // One token of ssu has no token dimension.
   assert(role == Role::Tokens && "every other role is in an operand");
   return b.getIndexAttr(1);
+}
+
+static bool isSameValue(Value lhs, Value rhs) {
+  if (lhs == rhs)
+    return true;
+  Operation *left = lhs.getDefiningOp(), *right = rhs.getDefiningOp();
+  return left && right && isPure(left) && left->getNumResults() == 1 &&
+         OperationEquivalence::isEquivalentTo(
+             left, right,
+             [](Value l, Value r) { return success(isSameValue(l, r)); },
+             /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
+}
+
+bool mamba::isSameSize(OpFoldResult lhs, OpFoldResult rhs) {
+  if (isEqualConstantIntOrValue(lhs, rhs))
+    return true;
+  auto left = dyn_cast<Value>(lhs), right = dyn_cast<Value>(rhs);
+  return left && right && isSameValue(left, right);
 }
 
 static LogicalResult reifyByRole(OpBuilder &b, Operation *op,
@@ -114,10 +135,10 @@ LogicalResult ChunkCumsumOp::inferReturnTypes(
   if (!dt || dt.getRank() != 3)
     return failure();
   int64_t chunk = adaptor.getChunkSize();
-  Type type = RankedTensorType::get(
-      {dt.getDimSize(0), dt.getDimSize(2),
-       ceilDivOrDynamic(dt.getDimSize(1), chunk), chunk},
-      Float32Type::get(context));
+  Type type =
+      RankedTensorType::get({dt.getDimSize(0), dt.getDimSize(2),
+                             ceilDivOrDynamic(dt.getDimSize(1), chunk), chunk},
+                            Float32Type::get(context));
   types.assign(2, type);
   return success();
 }
@@ -126,10 +147,11 @@ bool ChunkCumsumOp::isCompatibleReturnTypes(TypeRange lhs, TypeRange rhs) {
   return areCompatible(lhs, rhs);
 }
 
-LogicalResult ChunkStateOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location>, ValueRange operands,
-    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-    SmallVectorImpl<Type> &types) {
+LogicalResult
+ChunkStateOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                               ValueRange operands, DictionaryAttr attributes,
+                               OpaqueProperties properties, RegionRange regions,
+                               SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
   auto x = dyn_cast<RankedTensorType>(adaptor.getX().getType());
   auto B = dyn_cast<RankedTensorType>(adaptor.getB().getType());
@@ -137,10 +159,10 @@ LogicalResult ChunkStateOp::inferReturnTypes(
   if (!x || x.getRank() != 4 || !B || B.getRank() != 4 || !dt ||
       dt.getRank() != 4)
     return failure();
-  types.push_back(RankedTensorType::get({x.getDimSize(0), dt.getDimSize(2),
-                                         x.getDimSize(2), x.getDimSize(3),
-                                         B.getDimSize(3)},
-                                        Float32Type::get(context)));
+  types.push_back(
+      RankedTensorType::get({x.getDimSize(0), dt.getDimSize(2), x.getDimSize(2),
+                             x.getDimSize(3), B.getDimSize(3)},
+                            Float32Type::get(context)));
   return success();
 }
 

@@ -54,14 +54,13 @@ class TileSlices {
 public:
   TileSlices(OpBuilder &b, Operation *op, ArrayRef<OpFoldResult> offsets,
              ArrayRef<OpFoldResult> sizes)
-      : b(b), op(op), loc(op->getLoc()), loops(getLoops(op)),
-        offsets(offsets), sizes(sizes) {}
+      : b(b), op(op), loc(op->getLoc()), loops(getLoops(op)), offsets(offsets),
+        sizes(sizes) {}
 
   /// Whether the loop of `role` is cut into more than one tile, or may be.
   bool isCut(Role role) {
     std::optional<Slice> slice = getLoop(role);
-    return slice && !isEqualConstantIntOrValue(slice->size,
-                                               getRoleSize(b, op, role));
+    return slice && !isSameSize(slice->size, getRoleSize(b, op, role));
   }
 
   std::optional<Slice> getLoop(Role role) {
@@ -126,8 +125,8 @@ private:
     OpFoldResult offset = affine::makeComposedFoldedAffineApply(
         b, loc, d0 * chunk, {chunks.offset});
     AffineExpr s0 = b.getAffineSymbolExpr(0);
-    AffineMap map = AffineMap::get(2, 1, {d0 * chunk, s0 - d1 * chunk},
-                                   b.getContext());
+    AffineMap map =
+        AffineMap::get(2, 1, {d0 * chunk, s0 - d1 * chunk}, b.getContext());
     // A constant size keeps the bound `size * chunk` visible to later passes.
     OpFoldResult size = affine::makeComposedFoldedAffineMin(
         b, loc, map, {chunks.size, chunks.offset, length});
@@ -159,8 +158,7 @@ private:
   /// Slices of every cut dimension are kept, even where types agree.
   bool isCutShape(Value value, ArrayRef<OpFoldResult> valueSizes) {
     for (auto [dim, size] : llvm::enumerate(valueSizes))
-      if (!isEqualConstantIntOrValue(
-              size, tensor::getMixedSize(b, loc, value, dim)))
+      if (!isSameSize(size, tensor::getMixedSize(b, loc, value, dim)))
         return true;
     return false;
   }
@@ -189,16 +187,16 @@ void keepFirstOwner(OpBuilder &b, Operation *op, TileSlices &slices,
   Location loc = op->getLoc();
   Value isFirst;
   for (Role role : getLoops(op)) {
-    bool derived = role == Role::Chunks &&
-                   llvm::is_contained(result.roles, Role::Length);
+    bool derived =
+        role == Role::Chunks && llvm::is_contained(result.roles, Role::Length);
     if (derived || llvm::is_contained(result.roles, role) ||
         !slices.isCut(role))
       continue;
-    Value offset = getValueOrCreateConstantIndexOp(
-        b, loc, slices.getLoop(role)->offset);
+    Value offset =
+        getValueOrCreateConstantIndexOp(b, loc, slices.getLoop(role)->offset);
     Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, offset,
-                                       zero);
+    Value here =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, offset, zero);
     isFirst = isFirst ? arith::AndIOp::create(b, loc, isFirst, here).getResult()
                       : here;
   }
@@ -227,8 +225,8 @@ Slice getSlot(OpBuilder &b, SsuOp op, Value indices, OpFoldResult row,
     slot = tensor::ExtractOp::create(b, loc, indices, rowValue);
     slot = arith::IndexCastOp::create(b, loc, b.getIndexType(), slot);
   }
-  Value slots = getValueOrCreateConstantIndexOp(
-      b, loc, getRoleSize(b, op, Role::Slots));
+  Value slots =
+      getValueOrCreateConstantIndexOp(b, loc, getRoleSize(b, op, Role::Slots));
   auto compare = [&](arith::CmpIPredicate predicate, Value lhs,
                      Value rhs) -> Value {
     return arith::CmpIOp::create(b, loc, predicate, lhs, rhs);
@@ -236,8 +234,8 @@ Slice getSlot(OpBuilder &b, SsuOp op, Value indices, OpFoldResult row,
   // Unsigned: a negative index is past the end.
   Value valid = compare(arith::CmpIPredicate::ult, slot, slots);
   if (indices) {
-    Value notPad = compare(arith::CmpIPredicate::ne, slot,
-                           constant(op.getPadSlotId()));
+    Value notPad =
+        compare(arith::CmpIPredicate::ne, slot, constant(op.getPadSlotId()));
     valid = arith::AndIOp::create(b, loc, valid, notPad);
   }
   if (alsoValid)
@@ -258,8 +256,8 @@ Slice getDestinationSlot(OpBuilder &b, SsuOp op, OpFoldResult row) {
     return source;
   Location loc = op.getLoc();
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value sourceValid = arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::ne, cast<Value>(source.size), zero);
+  Value sourceValid = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                            cast<Value>(source.size), zero);
   return getSlot(b, op, op.getDstStateBatchIndices(), row, sourceValid);
 }
 
@@ -274,14 +272,16 @@ FailureOr<TilingResult> tileSsu(OpBuilder &b, SsuOp op,
   SmallVector<int32_t> segments;
   size_t next = 0;
   SmallVector<ShapedValue> values = getShapedValues(op);
-  for (auto [i, segment] : llvm::enumerate(op.getProperties().operandSegmentSizes)) {
+  for (auto [i, segment] :
+       llvm::enumerate(op.getProperties().operandSegmentSizes)) {
     segments.push_back(segment);
     if (!segment)
       continue;
     const ShapedValue &value = values[next++];
     bool isIndices = value.value == op.getStateBatchIndices() ||
                      value.value == op.getDstStateBatchIndices();
-    if (oneRow && isIndices && i + 2 >= op.getProperties().operandSegmentSizes.size()) {
+    if (oneRow && isIndices &&
+        i + 2 >= op.getProperties().operandSegmentSizes.size()) {
       segments.back() = 0; // the tile's only slot is its row's
       continue;
     }
@@ -319,8 +319,8 @@ FailureOr<TilingResult> tileSsu(OpBuilder &b, SsuOp op,
     Slice slot = getDestinationSlot(b, op, offsets[0]);
     SmallVector<OpFoldResult> zeros(4, b.getIndexAttr(0)), tileSizes{slot.size};
     for (int64_t dim = 1; dim < 4; ++dim)
-      tileSizes.push_back(tensor::getMixedSize(b, op.getLoc(),
-                                               tile->getResult(number), dim));
+      tileSizes.push_back(
+          tensor::getMixedSize(b, op.getLoc(), tile->getResult(number), dim));
     if (op.getDstStateBatchIndices())
       result.tiledValues[number] =
           slices.extract(tile->getResult(number), zeros, tileSizes);
@@ -350,8 +350,8 @@ Value getPreviousId(OpBuilder &b, ChunkOutOp op,
       value(affine::makeComposedFoldedAffineMax(b, loc, map, {chunk}));
   Value id = tensor::ExtractOp::create(b, loc, op.getSeqIdx(),
                                        ValueRange{value(offsets[0]), token});
-  Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, chunk,
-                                      zero);
+  Value first =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, chunk, zero);
   Value none = arith::ConstantIntOp::create(b, loc, 0, 32);
   id = arith::SelectOp::create(b, loc, first, none, id);
   return tensor::FromElementsOp::create(
@@ -394,8 +394,9 @@ FailureOr<TilingResult> tileByRole(OpBuilder &b, Operation *op,
     cast<ChunkOutOp>(tile).getProperties().operandSegmentSizes.back() = 1;
   TilingResult result;
   result.tiledOps.push_back(tile);
-  for (auto [value, tiled] : llvm::zip_equal(
-           ArrayRef(values).take_back(op->getNumResults()), tile->getResults())) {
+  for (auto [value, tiled] :
+       llvm::zip_equal(ArrayRef(values).take_back(op->getNumResults()),
+                       tile->getResults())) {
     SmallVector<OpFoldResult> valueOffsets, valueSizes;
     if (failed(slices.get(value, valueOffsets, valueSizes)))
       return failure();
@@ -458,8 +459,7 @@ SmallVector<Range> getDomain(OpBuilder &b, Operation *op) {
   }                                                                            \
   LogicalResult OP::getResultTilePosition(                                     \
       OpBuilder &b, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,     \
-      ArrayRef<OpFoldResult> sizes,                                            \
-      SmallVector<OpFoldResult> &resultOffsets,                                \
+      ArrayRef<OpFoldResult> sizes, SmallVector<OpFoldResult> &resultOffsets,  \
       SmallVector<OpFoldResult> &resultSizes) {                                \
     return getPosition(b, *this, resultNumber, offsets, sizes, resultOffsets,  \
                        resultSizes);                                           \
@@ -478,7 +478,8 @@ SmallVector<int64_t> ChunkOutOp::getUnitTile() { return {1, 1, 1, 0}; }
 SmallVector<int64_t> SsuOp::getUnitTile() { return {1, 1, 0}; }
 
 OpOperand *SsuOp::getUpdatedOperand(unsigned resultNumber) {
-  if (getNewState() && getResult(resultNumber) == getNewState())
+  // A row's new state goes to another slot than its state's, or to none.
+  if (!getRow() && getNewState() && getResult(resultNumber) == getNewState())
     return &getStateMutable();
   return nullptr;
 }

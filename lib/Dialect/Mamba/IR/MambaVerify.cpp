@@ -46,7 +46,8 @@ private:
   LogicalResult checkDim(StringRef name, unsigned dim, Role role,
                          int64_t size) {
     if (ShapedType::isDynamic(size)) {
-      if (role != Role::HeadDim && role != Role::StateDim && role != Role::Chunk)
+      if (role != Role::HeadDim && role != Role::StateDim &&
+          role != Role::Chunk)
         return success();
       return op->emitOpError("expected dimension ")
              << dim << " (" << stringify(role) << ") of '" << name
@@ -70,7 +71,7 @@ private:
         heads % groups != 0)
       return op->emitOpError("expected heads (")
              << heads << ") to be a multiple of groups (" << groups << ")";
-    for (Role role : {Role::HeadDim, Role::StateDim, Role::Chunk})
+    for (Role role : {Role::HeadDim, Role::StateDim, Role::Chunk, Role::Tokens})
       if (size(role) == 0)
         return op->emitOpError("expected ")
                << stringify(role) << " to be at least 1, got 0";
@@ -106,7 +107,8 @@ LogicalResult verifySameElementType(Operation *op, StringRef name, Value value,
                                     StringRef otherName, Value other) {
   if (!value)
     return success();
-  Type elem = getElementTypeOrSelf(value), expected = getElementTypeOrSelf(other);
+  Type elem = getElementTypeOrSelf(value),
+       expected = getElementTypeOrSelf(other);
   if (elem == expected)
     return success();
   return op->emitOpError("expected '")
@@ -195,8 +197,7 @@ LogicalResult SsuOp::verify() {
                                    getState())))
     return failure();
   if (getDisableStateUpdate() && getNewState())
-    return emitOpError(
-        "expected no 'new_state' with 'disable_state_update'");
+    return emitOpError("expected no 'new_state' with 'disable_state_update'");
   if (getDisableStateUpdate() && getDstStateBatchIndices())
     return emitOpError("expected no 'dst_state_batch_indices' with "
                        "'disable_state_update'");
@@ -204,5 +205,8 @@ LogicalResult SsuOp::verify() {
     return emitOpError("expected no slot indices with 'row'");
   if (getRow() && cast<RankedTensorType>(getX().getType()).getDimSize(0) != 1)
     return emitOpError("expected a batch of 1 with 'row'");
+  int64_t slots = cast<RankedTensorType>(getState().getType()).getDimSize(0);
+  if (getRow() && slots > 1)
+    return emitOpError("expected at most 1 slot with 'row', got ") << slots;
   return verifyDims(*this);
 }

@@ -23,6 +23,10 @@ std::optional<int64_t> getChunkSize(mlir::Operation *op);
 mlir::OpFoldResult getRoleSize(mlir::OpBuilder &b, mlir::Operation *op,
                                Role role);
 
+/// Whether two sizes are the same constant, value or computation of equal
+/// values, such as two `tensor.dim` of one dimension.
+bool isSameSize(mlir::OpFoldResult lhs, mlir::OpFoldResult rhs);
+
 } // namespace mamba
 
 #endif // MAMBA_LIB_DIALECT_MAMBA_IR_ROLESIZES_H

@@ -66,8 +66,8 @@ Value ScalarEmitter::decay(Value value) {
 Value ScalarEmitter::softplus(Value value) {
   Value negated =
       arith::NegFOp::create(b, loc, math::AbsFOp::create(b, loc, value));
-  Value tail = math::Log1pOp::create(b, loc,
-                                     math::ExpOp::create(b, loc, negated));
+  Value tail =
+      math::Log1pOp::create(b, loc, math::ExpOp::create(b, loc, negated));
   return add(max(value, constant(0.0)), tail);
 }
 
@@ -77,8 +77,8 @@ Value ScalarEmitter::silu(Value value) {
   Value e = math::ExpOp::create(
       b, loc,
       arith::NegFOp::create(b, loc, math::AbsFOp::create(b, loc, value)));
-  Value negative = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
-                                         value, zero);
+  Value negative =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, value, zero);
   Value numerator = select(negative, e, one);
   Value sigmoid = arith::DivFOp::create(b, loc, numerator, add(one, e));
   return mul(value, sigmoid);
@@ -216,8 +216,8 @@ Value TileEmitter::structured(Kind kind, Value init, ArrayRef<Value> inputs,
                                       : argument);
                Value result = body(emit, values);
                if (kind == Kind::Sum)
-                 result = emit.add(nested.getBlock()->getArguments().back(),
-                                   result);
+                 result =
+                     emit.add(nested.getBlock()->getArguments().back(), result);
                if (isa<FloatType>(result.getType()))
                  result = emit.round(result, type.getElementType());
                linalg::YieldOp::create(nested, nestedLoc, result);
@@ -249,9 +249,9 @@ Value TileEmitter::matmul(ArrayRef<OpFoldResult> sizes, Value lhs,
                       AffineMapAttr::get(getMap(b, 3, rhsLoops)),
                       AffineMapAttr::get(getMap(b, 3, {0, 1}))};
   Value init = zeros(sizes);
-  auto product = linalg::MatmulOp::create(b, loc, TypeRange{init.getType()},
-                                          ValueRange{lhs, rhs},
-                                          ValueRange{init});
+  auto product =
+      linalg::MatmulOp::create(b, loc, TypeRange{init.getType()},
+                               ValueRange{lhs, rhs}, ValueRange{init});
   product.setIndexingMapsAttr(b.getArrayAttr(maps));
   return product.getResult(0);
 }

@@ -12,8 +12,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/SmallSet.h"
 
 namespace mamba {
 #define GEN_PASS_DEF_MAMBARESULTSTOARGUMENTSPASS
@@ -32,8 +34,9 @@ OpOperand *getDestination(Value value) {
   if (!result)
     return nullptr;
   Operation *op = result.getOwner();
-  if (auto loop = dyn_cast<LoopLikeOpInterface>(op))
-    return &loop.getInitsMutable()[result.getResultNumber()];
+  if (isa<scf::ForOp, scf::ForallOp>(op))
+    return &cast<LoopLikeOpInterface>(op)
+                .getInitsMutable()[result.getResultNumber()];
   if (auto style = dyn_cast<DestinationStyleOpInterface>(op))
     return style.getTiedOpOperand(result);
   if (auto cast = dyn_cast<tensor::CastOp>(op))
@@ -44,9 +47,30 @@ OpOperand *getDestination(Value value) {
 struct ResultsToArguments
     : mamba::impl::MambaResultsToArgumentsPassBase<ResultsToArguments> {
   void runOnOperation() override {
+    if (failed(verifyCalls()))
+      return signalPassFailure();
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func.isPublic() && !func.isDeclaration() && failed(convert(func)))
         return signalPassFailure();
+  }
+
+  /// A function that takes tensors is called from outside of the module only.
+  LogicalResult verifyCalls() {
+    auto isTensor = [](Type type) { return isa<TensorType>(type); };
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isPublic() &&
+          (llvm::any_of(func.getArgumentTypes(), isTensor) ||
+           llvm::any_of(func.getResultTypes(), isTensor)))
+        return func.emitOpError(
+            "expected no tensors in the signature of a private function");
+    WalkResult walk = getOperation().walk([&](CallOpInterface call) {
+      if (llvm::none_of(call->getOperandTypes(), isTensor) &&
+          llvm::none_of(call->getResultTypes(), isTensor))
+        return WalkResult::advance();
+      call->emitOpError("expected no tensors in a call");
+      return WalkResult::interrupt();
+    });
+    return failure(walk.wasInterrupted());
   }
 
   LogicalResult convert(func::FuncOp func) {
@@ -55,53 +79,65 @@ struct ResultsToArguments
     auto isRankedTensor = [](Type type) { return isa<RankedTensorType>(type); };
     for (Type type : func.getArgumentTypes())
       if (!isRankedTensor(type) && !type.isIntOrIndexOrFloat())
-        return func.emitOpError("expected tensors or scalars as arguments, got ")
+        return func.emitOpError(
+                   "expected tensors or scalars as arguments, got ")
                << type;
-    if (!llvm::all_of(func.getResultTypes(), isRankedTensor))
-      return func.emitOpError("expected tensors as results");
+    for (Type type : func.getResultTypes())
+      if (!isRankedTensor(type))
+        return func.emitOpError("expected tensors as results, got ") << type;
 
     auto terminator = cast<func::ReturnOp>(func.front().getTerminator());
     OpBuilder b(func.getContext());
     b.setInsertionPointToStart(&func.front());
-    SmallVector<bool> updated(func.getNumArguments(), false);
-    SmallVector<Value> results(terminator.getOperands());
-    SmallVector<Value> returned;
-    SmallVector<unsigned> returnedNumbers;
-    for (auto [number, result] : llvm::enumerate(results)) {
+    // The result that each argument is updated to.
+    SmallVector<std::optional<unsigned>> updates(func.getNumArguments());
+    SmallVector<unsigned> returned;
+    for (auto [number, result] : llvm::enumerate(terminator.getOperands())) {
       auto argument = dyn_cast<BlockArgument>(getRoot(result));
       bool inPlace = argument && argument.getOwner() == &func.front() &&
                      argument != result &&
                      argument.getType() == result.getType() &&
-                     !updated[argument.getArgNumber()];
+                     !updates[argument.getArgNumber()];
       if (!inPlace) {
-        returned.push_back(result);
-        returnedNumbers.push_back(number);
+        returned.push_back(number);
         continue;
       }
-      updated[argument.getArgNumber()] = true;
+      updates[argument.getArgNumber()] = number;
       func.setArgAttr(argument.getArgNumber(), kUpdatedAttrName,
                       b.getStringAttr(getName(func, number)));
     }
-    convertArguments(func, b, updated);
-    for (auto [number, result] : llvm::zip_equal(returnedNumbers, returned))
-      addArgument(func, b, terminator, number, result);
+    convertArguments(func, b, updates);
+    for (unsigned number : returned)
+      addArgument(func, b, terminator, number);
     // An updated argument is written back where it lies; without this use the
-    // update would be dead.
+    // update would be dead. This comes after every result that may still read
+    // the argument.
     b.setInsertionPoint(terminator);
-    for (auto [number, isUpdated] : llvm::enumerate(updated)) {
-      if (!isUpdated)
-        continue;
-      for (Value result : results) {
-        auto toTensor =
-            getRoot(result).getDefiningOp<bufferization::ToTensorOp>();
-        if (toTensor && toTensor.getBuffer() == func.getArgument(number))
-          materialize(b, terminator.getLoc(), result, func.getArgument(number));
-      }
-    }
+    for (auto [number, update] : llvm::enumerate(updates))
+      if (update)
+        materialize(b, terminator.getLoc(), terminator.getOperand(*update),
+                    func.getArgument(number));
     terminator->setOperands({});
     SmallVector<Type> arguments(func.front().getArgumentTypes());
     func.setType(FunctionType::get(func.getContext(), arguments, {}));
     func.removeResAttrsAttr();
+    return verifyNames(func);
+  }
+
+  /// Callers find arguments by name; only what is updated in place may have
+  /// its argument's name.
+  static LogicalResult verifyNames(func::FuncOp func) {
+    llvm::SmallSet<StringRef, 16> seen;
+    for (unsigned number = 0; number < func.getNumArguments(); ++number) {
+      auto name = func.getArgAttrOfType<StringAttr>(number, kNameAttrName);
+      auto updated =
+          func.getArgAttrOfType<StringAttr>(number, kUpdatedAttrName);
+      for (StringAttr attr : {name, updated != name ? updated : StringAttr()})
+        if (attr && !seen.insert(attr.getValue()).second)
+          return func.emitOpError(
+                     "expected distinct names of arguments and results, got ")
+                 << attr << " twice";
+    }
     return success();
   }
 
@@ -123,7 +159,7 @@ struct ResultsToArguments
   }
 
   void convertArguments(func::FuncOp func, OpBuilder &b,
-                        ArrayRef<bool> updated) {
+                        ArrayRef<std::optional<unsigned>> updates) {
     for (BlockArgument argument : func.getArguments()) {
       if (!func.getArgAttr(argument.getArgNumber(), kNameAttrName))
         func.setArgAttr(
@@ -135,19 +171,26 @@ struct ResultsToArguments
       argument.setType(getBufferType(type));
       auto tensor = bufferization::ToTensorOp::create(
           b, func.getLoc(), type, argument, /*restrict=*/true,
-          /*writable=*/updated[argument.getArgNumber()]);
+          /*writable=*/updates[argument.getArgNumber()].has_value());
       argument.replaceAllUsesExcept(tensor, tensor);
     }
   }
 
   void addArgument(func::FuncOp func, OpBuilder &b, func::ReturnOp terminator,
-                   unsigned number, Value result) {
+                   unsigned number) {
+    Value result = terminator.getOperand(number);
     StringAttr name = b.getStringAttr(getName(func, number));
+<<<<<<< HEAD
     NamedAttrList attrs;
     attrs.set(kNameAttrName, name);
     attrs.set(kResultAttrName, b.getUnitAttr());
     if (Attribute dims = func.getResultAttr(number, kDimsAttrName))
       attrs.set(kDimsAttrName, dims);
+=======
+    DictionaryAttr attrs =
+        b.getDictionaryAttr({b.getNamedAttr(kNameAttrName, name),
+                             b.getNamedAttr(kResultAttrName, b.getUnitAttr())});
+>>>>>>> tests
     unsigned position = func.getNumArguments();
     (void)func.insertArgument(position, getBufferType(result.getType()),
                               attrs.getDictionary(func.getContext()),

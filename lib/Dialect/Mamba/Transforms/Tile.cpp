@@ -45,14 +45,16 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
 
   LogicalResult tile(IRRewriter &rewriter, MambaTileOpInterface op,
                      bool isForall) {
+    if (replaceIfEmpty(rewriter, op))
+      return success();
     auto plan = op->getAttrOfType<PlanAttr>(kPlanAttrName);
     SmallVector<int64_t> sizes =
         plan ? SmallVector<int64_t>(plan.getTile()) : op.getUnitTile();
     StringRef name = op->getName().stripDialect();
-    FailureOr<scf::SCFTilingResult> tiled = tileToLoops(
-        rewriter, op, sizes,
-        isForall ? scf::SCFTilingOptions::LoopType::ForallOp
-                 : scf::SCFTilingOptions::LoopType::ForOp);
+    FailureOr<scf::SCFTilingResult> tiled =
+        tileToLoops(rewriter, op, sizes,
+                    isForall ? scf::SCFTilingOptions::LoopType::ForallOp
+                             : scf::SCFTilingOptions::LoopType::ForOp);
     if (failed(tiled))
       return failure();
     if (!isForall || tiled->loops.empty())

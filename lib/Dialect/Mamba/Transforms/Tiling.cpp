@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -19,8 +20,9 @@ static SmallVector<Attribute> getBlockMapping(MLIRContext *context,
   SmallVector<Attribute> mapping;
   for (size_t i = count; i > 0; --i)
     mapping.push_back(gpu::GPUBlockMappingAttr::get(
-        context, static_cast<gpu::MappingId>(
-                     static_cast<uint64_t>(gpu::MappingId::LinearDim0) + i - 1)));
+        context,
+        static_cast<gpu::MappingId>(
+            static_cast<uint64_t>(gpu::MappingId::LinearDim0) + i - 1)));
   return mapping;
 }
 
@@ -30,9 +32,8 @@ static SmallVector<Attribute> getBlockMapping(MLIRContext *context,
 static void updateInPlace(RewriterBase &rewriter, scf::SCFTilingResult &tiled,
                           unsigned number, Value operand) {
   LoopLikeOpInterface outer = tiled.loops.front(), inner = tiled.loops.back();
-  rewriter.modifyOpInPlace(outer, [&] {
-    outer.getInitsMutable()[number].set(operand);
-  });
+  rewriter.modifyOpInPlace(
+      outer, [&] { outer.getInitsMutable()[number].set(operand); });
   Value carried = inner.getRegionIterArgs()[number];
   Region *body = carried.getParentRegion();
   rewriter.replaceUsesWithIf(operand, carried, [&](OpOperand &use) {
@@ -69,9 +70,19 @@ mamba::tileToLoops(RewriterBase &rewriter, MambaTileOpInterface op,
     }
   }
   SmallVector<std::pair<unsigned, Value>> updated;
-  for (unsigned number = 0; number < op->getNumResults(); ++number)
-    if (OpOperand *operand = op.getUpdatedOperand(number))
-      updated.push_back({number, operand->get()});
+  for (unsigned number = 0; number < op->getNumResults(); ++number) {
+    OpOperand *operand = op.getUpdatedOperand(number);
+    if (!operand)
+      continue;
+    // One of them may know a size that the other does not.
+    Type type = op->getResult(number).getType();
+    if (operand->get().getType() != type) {
+      Value cast =
+          tensor::CastOp::create(rewriter, op->getLoc(), type, operand->get());
+      rewriter.modifyOpInPlace(op, [&] { operand->set(cast); });
+    }
+    updated.push_back({number, operand->get()});
+  }
 
   scf::SCFTilingOptions options;
   options.setLoopType(loopType).setTileSizes(tileSizes);
@@ -87,6 +98,16 @@ mamba::tileToLoops(RewriterBase &rewriter, MambaTileOpInterface op,
       updateInPlace(rewriter, *tiled, number, operand);
   rewriter.replaceOp(op, tiled->replacements);
   return tiled;
+}
+
+bool mamba::replaceIfEmpty(RewriterBase &rewriter, MambaTileOpInterface op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  FailureOr<SmallVector<Value>> results = op.getResultsIfEmpty(rewriter);
+  if (failed(results))
+    return false;
+  rewriter.replaceOp(op, *results);
+  return true;
 }
 
 bool mamba::isUnitTile(MambaTileOpInterface op) {

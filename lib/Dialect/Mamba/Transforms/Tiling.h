@@ -21,6 +21,10 @@ tileToLoops(mlir::RewriterBase &rewriter, MambaTileOpInterface op,
             llvm::ArrayRef<int64_t> sizes,
             mlir::scf::SCFTilingOptions::LoopType loopType);
 
+/// Replaces `op` by its results if a static dimension of 0 says that there is
+/// nothing to loop over.
+bool replaceIfEmpty(mlir::RewriterBase &rewriter, MambaTileOpInterface op);
+
 /// Whether `op` is a unit tile, which its decomposition accepts.
 bool isUnitTile(MambaTileOpInterface op);
 

@@ -64,11 +64,12 @@ struct ToLinalg : mamba::impl::MambaToLinalgPassBase<ToLinalg> {
   }
 
   LogicalResult lower(IRRewriter &rewriter, MambaTileOpInterface op) {
+    if (replaceIfEmpty(rewriter, op))
+      return success();
     if (isUnitTile(op))
       return decompose(rewriter, op);
-    FailureOr<scf::SCFTilingResult> tiled =
-        tileToLoops(rewriter, op, op.getUnitTile(),
-                    scf::SCFTilingOptions::LoopType::ForOp);
+    FailureOr<scf::SCFTilingResult> tiled = tileToLoops(
+        rewriter, op, op.getUnitTile(), scf::SCFTilingOptions::LoopType::ForOp);
     if (failed(tiled))
       return failure();
     for (Operation *tile : tiled->tiledOps)
@@ -89,8 +90,11 @@ struct ToLinalg : mamba::impl::MambaToLinalgPassBase<ToLinalg> {
       Value root = results->front();
       while (auto insert = root.getDefiningOp<tensor::InsertSliceOp>())
         root = insert.getSource();
-      if (auto linalgOp = root.getDefiningOp<linalg::LinalgOp>())
-        linalgOp->setAttr(kPlanAttrName, plan);
+      auto linalgOp = root.getDefiningOp<linalg::LinalgOp>();
+      if (!linalgOp)
+        return op->emitOpError("expected no 'inner' sizes in the plan: a loop "
+                               "computes the first result");
+      linalgOp->setAttr(kPlanAttrName, plan);
     }
     rewriter.replaceOp(op, *results);
     return success();

@@ -36,10 +36,14 @@ def Mamba_Dialect : Dialect {
     (round to nearest, ties to even).
 
     **Decay.** No exponential is taken of a positive number: the exponent of
-    every decay factor is clamped to at most 0, and masks select before the
-    exponential. With `A <= 0` and `dt >= 0` the clamp never binds.
+    every decay factor is clamped to at most 0. With `A <= 0` and `dt >= 0` the
+    clamp never binds. A mask selects, it does not multiply: what it drops may
+    be infinite or not a number.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",

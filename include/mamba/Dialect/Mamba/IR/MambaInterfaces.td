@@ -14,8 +14,8 @@ def MambaTileOpInterface : OpInterface<"MambaTileOpInterface"> {
   let cppNamespace = "::mamba";
   let description = [{
     What the tiling driver needs beyond `TilingInterface`: which tile is the
-    unit that the decomposition into linalg accepts, and which results update
-    an operand in place.
+    unit that the decomposition into linalg accepts, which results update an
+    operand in place, and what becomes of an operation without elements.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -28,7 +28,12 @@ def MambaTileOpInterface : OpInterface<"MambaTileOpInterface"> {
         tiling driver starts that result from the operand, so that positions
         no tile writes keep their value.
       }], "::mlir::OpOperand *", "getUpdatedOperand",
-      (ins "unsigned":$resultNumber), [{}], [{ return nullptr; }]>
+      (ins "unsigned":$resultNumber), [{}], [{ return nullptr; }]>,
+    InterfaceMethod<[{
+        The results of an operation with a static dimension of 0, which has
+        nothing to loop over; failure if there is no such dimension.
+      }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>",
+      "getResultsIfEmpty", (ins "::mlir::OpBuilder &":$b)>
   ];
 }
 

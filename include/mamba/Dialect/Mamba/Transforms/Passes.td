@@ -205,4 +205,21 @@ def MambaInterchangeContractionsPass : Pass<"mamba-interchange-contractions"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def MambaCopiesToLinalgPass : Pass<"mamba-copies-to-linalg"> {
+  let summary = "Write strided copies as linalg.copy";
+  let description = [{
+    The lowering of `memref.copy` to LLVM calls MLIR's run-time library unless
+    both sides are contiguous. Loops need no library and vectorize.
+
+    ```mlir
+    memref.copy %a, %b : memref<8x4xf32, strided<[16, 1]>> to memref<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    linalg.copy ins(%a : memref<8x4xf32, strided<[16, 1]>>) outs(%b : memref<8x4xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
 #endif // MAMBA_TRANSFORMS_PASSES_TD
