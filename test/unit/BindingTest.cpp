@@ -60,13 +60,8 @@ const Shapes kSsdShapes = {
     {"dt_bias", {6}}};
 
 /// f32 arrays of these shapes, bound to the arguments. The message, or empty.
-<<<<<<< HEAD
-std::string bindMessage(const Signature &signature, const Shapes &shapes,
-                        Dtype dtype = Dtype::F32) {
-=======
 std::string bindShapes(const Signature &signature, const Shapes &shapes,
                        Dtype dtype = Dtype::F32) {
->>>>>>> driver
   std::vector<NamedArray> arrays;
   for (auto &[name, shape] : shapes) {
     arrays.push_back({name, cantFail(HostArray::create(dtype, shape))});
@@ -108,31 +103,11 @@ TEST_F(Binding, ReadsNamesAndRoles) {
 
 TEST_F(Binding, AcceptsConsistentShapes) {
   Signature signature = cantFail(Signature::get(makePreset({})));
-<<<<<<< HEAD
-  EXPECT_EQ(bindMessage(signature, kSsdShapes), "");
-=======
   EXPECT_EQ(bindShapes(signature, kSsdShapes), "");
->>>>>>> driver
 }
 
 TEST_F(Binding, SaysWhichShapeIsWrong) {
   Signature signature = cantFail(Signature::get(makePreset({})));
-<<<<<<< HEAD
-  EXPECT_EQ(bindMessage(signature, with(kSsdShapes, "dt", {2, 71, 6})),
-            "expected dimension 1 (length) of 'dt' to be 70 as in 'x', got 71");
-  EXPECT_EQ(bindMessage(signature, with(kSsdShapes, "dt", {2, 6})),
-            "expected 'dt' to have 3 dimensions [batch, length, heads], got 2 "
-            "in [2, 6]");
-  EXPECT_EQ(bindMessage(signature, with(kSsdShapes, "x", {2, 70, 6, 32})),
-            "expected dimension 3 (head dim) of 'x' to be 64, got 32");
-  EXPECT_EQ(bindMessage(signature, with(kSsdShapes, "A", {5})),
-            "expected dimension 0 (heads) of 'A' to be 6 as in 'x', got 5");
-  Shapes fourGroups = with(kSsdShapes, "B", {2, 70, 4, 128});
-  EXPECT_EQ(bindMessage(signature, with(fourGroups, "C", {2, 70, 4, 128})),
-            "expected heads (6) to be a multiple of groups (4)");
-  Shapes noGroups = with(kSsdShapes, "B", {2, 70, 0, 128});
-  EXPECT_EQ(bindMessage(signature, with(noGroups, "C", {2, 70, 0, 128})),
-=======
   EXPECT_EQ(bindShapes(signature, with(kSsdShapes, "dt", {2, 71, 6})),
             "expected dimension 1 (length) of 'dt' to be 70 as in 'x', got 71");
   EXPECT_EQ(bindShapes(signature, with(kSsdShapes, "dt", {2, 6})),
@@ -147,26 +122,17 @@ TEST_F(Binding, SaysWhichShapeIsWrong) {
             "expected heads (6) to be a multiple of groups (4)");
   Shapes noGroups = with(kSsdShapes, "B", {2, 70, 0, 128});
   EXPECT_EQ(bindShapes(signature, with(noGroups, "C", {2, 70, 0, 128})),
->>>>>>> driver
             "expected at least 1 in groups, got 0");
 }
 
 TEST_F(Binding, SaysWhichNameIsWrong) {
   Signature signature = cantFail(Signature::get(makePreset({})));
-<<<<<<< HEAD
-  EXPECT_EQ(bindMessage(signature, with(kSsdShapes, "q", {1})),
-=======
   EXPECT_EQ(bindShapes(signature, with(kSsdShapes, "q", {1})),
->>>>>>> driver
             "function 'ssd' has no argument 'q'; it has x, dt, A, B, C, D, "
             "dt_bias");
   Shapes withoutDt = kSsdShapes;
   withoutDt.erase("dt");
-<<<<<<< HEAD
-  EXPECT_EQ(bindMessage(signature, withoutDt),
-=======
   EXPECT_EQ(bindShapes(signature, withoutDt),
->>>>>>> driver
             "expected an array for argument 'dt' of function 'ssd', f16 "
             "[batch, length, heads]");
   std::vector<NamedArray> twice;
@@ -181,19 +147,11 @@ TEST_F(Binding, SaysWhichTypeIsWrong) {
   PresetOptions options;
   options.dtype = Dtype::BF16;
   Signature signature = cantFail(Signature::get(makePreset(options)));
-<<<<<<< HEAD
-  EXPECT_EQ(bindMessage(signature, kSsdShapes, Dtype::F16),
-            "expected 'x' (bf16) to be float32, got float16");
-  options.dtype = Dtype::F16;
-  signature = cantFail(Signature::get(makePreset(options)));
-  EXPECT_EQ(bindMessage(signature, kSsdShapes, Dtype::I32),
-=======
   EXPECT_EQ(bindShapes(signature, kSsdShapes, Dtype::F16),
             "expected 'x' (bf16) to be float32, got float16");
   options.dtype = Dtype::F16;
   signature = cantFail(Signature::get(makePreset(options)));
   EXPECT_EQ(bindShapes(signature, kSsdShapes, Dtype::I32),
->>>>>>> driver
             "expected 'x' (f16) to be float32 or float16, got int32");
 }
 
@@ -208,11 +166,7 @@ TEST_F(Binding, StaticHeadsReachArgumentsWithoutThem) {
     })mlir");
   ASSERT_TRUE(function);
   Signature signature = cantFail(Signature::get(function));
-<<<<<<< HEAD
-  EXPECT_EQ(bindMessage(signature, {{"arg0", {1, 3, 5}}, {"arg1", {6}}}),
-=======
   EXPECT_EQ(bindShapes(signature, {{"arg0", {1, 3, 5}}, {"arg1", {6}}}),
->>>>>>> driver
             "expected dimension 2 (heads) of 'arg0' to be 6, got 5");
   EXPECT_EQ(signature.results[0].name, "result0");
 }
@@ -235,15 +189,9 @@ TEST_F(Binding, ChunksFollowLength) {
                    {"B", {1, 33, 1, 16}},
                    {"d", {1, 2, 3, 16}},
                    {"s", {1, 2, 3, 16}}};
-<<<<<<< HEAD
-  EXPECT_EQ(bindMessage(signature, shapes), "");
-  shapes = with(with(shapes, "d", {1, 2, 2, 16}), "s", {1, 2, 2, 16});
-  EXPECT_EQ(bindMessage(signature, shapes),
-=======
   EXPECT_EQ(bindShapes(signature, shapes), "");
   shapes = with(with(shapes, "d", {1, 2, 2, 16}), "s", {1, 2, 2, 16});
   EXPECT_EQ(bindShapes(signature, shapes),
->>>>>>> driver
             "expected 3 chunks of 16 for length 33, got 2");
 }
 

@@ -11,7 +11,6 @@
 #include "gtest/gtest.h"
 
 #include <cstring>
-#include <vector>
 
 using namespace llvm;
 using namespace mamba;
@@ -130,11 +129,7 @@ TEST(Npy, SaysWhatIsWrong) {
 }
 
 TEST(Npy, WritesWhatItReads) {
-<<<<<<< HEAD
-  const std::vector<std::vector<int64_t>> shapes = {{}, {5}, {0, 3}, {2, 3, 4}};
-=======
   const std::vector<int64_t> shapes[] = {{}, {5}, {0, 3}, {2, 3, 4}};
->>>>>>> driver
   for (ArrayRef<int64_t> shape : shapes) {
     for (Dtype dtype :
          {Dtype::F16, Dtype::F32, Dtype::F64, Dtype::I32, Dtype::I64}) {

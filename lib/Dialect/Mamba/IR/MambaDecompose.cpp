@@ -208,20 +208,15 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
         Value factor = body.decay(last);
         Value same, id;
         if (getSeqIdx()) {
-<<<<<<< HEAD
-          id = body.read(getSeqIdx(), {index0, getLastToken(nested, nestedLoc, c, chunk, getSeqIdx())});
+          id = body.read(
+              getSeqIdx(),
+              {index0, getLastToken(nested, nestedLoc, c, chunk, getSeqIdx())});
           // The run that was carried in must hold the whole chunk: padding at
           // its start ends the run, even if the same id follows.
           Value start = getFirstToken(nested, nestedLoc, c, chunk);
           Value first = body.read(getSeqIdx(), {index0, start});
           same = body.both(body.equal(id, args.back()),
                            body.equal(first, args.back()));
-=======
-          id = body.read(
-              getSeqIdx(),
-              {index0, getLastToken(nested, nestedLoc, c, chunk, getSeqIdx())});
-          same = body.equal(id, args.back());
->>>>>>> tests
         }
         auto tileType =
             RankedTensorType::get(type.getShape().take_back(2), f32);

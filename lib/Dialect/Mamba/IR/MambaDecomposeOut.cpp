@@ -85,32 +85,12 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
     zAt = addInput(emit.squeeze(getZ(), {1, 3}), {0, 1});
   if (ids)
     idAt = addInput(ids, {0});
-<<<<<<< HEAD
-  Value y = emit.map({length, P}, elem, inputs, loops,
-                     [&](ScalarEmitter &e, ValueRange v) {
-                       Value entering = e.mul(e.decay(v[2]), v[1]);
-                       if (ids)
-                         entering = e.select(
-                             e.both(continues, e.equal(v[idAt], previousId)),
-                             entering, e.constant(0.0));
-                       Value value = e.add(v[0], entering);
-                       if (getD())
-                         value = e.add(value,
-                                       e.mul(headD ? headD : v[dAt], v[xAt]));
-                       if (getZ())
-                         value = e.mul(value, e.silu(v[zAt]));
-                       if (ids)
-                         value = e.select(e.notNegative(v[idAt]), value,
-                                          e.constant(0.0));
-                       return value;
-                     });
-=======
   Value y = emit.map(
       {length, P}, elem, inputs, loops, [&](ScalarEmitter &e, ValueRange v) {
         Value entering = e.mul(e.decay(v[2]), v[1]);
         if (ids)
-          entering =
-              e.select(e.equal(v[idAt], previousId), entering, e.constant(0.0));
+          entering = e.select(e.both(continues, e.equal(v[idAt], previousId)),
+                              entering, e.constant(0.0));
         Value value = e.add(v[0], entering);
         if (getD())
           value = e.add(value, e.mul(headD ? headD : v[dAt], v[xAt]));
@@ -120,6 +100,5 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
           value = e.select(e.notNegative(v[idAt]), value, e.constant(0.0));
         return value;
       });
->>>>>>> tests
   return SmallVector<Value>{emit.unsqueeze(y, type, {1, 3})};
 }

@@ -103,7 +103,8 @@ public:
         return known;
       };
       std::string h = text(heads), g = text(group);
-      bool isNumber = !h.empty() && !g.empty() && isdigit(h[0]) && isdigit(g[0]);
+      bool isNumber =
+          !h.empty() && !g.empty() && isdigit(h[0]) && isdigit(g[0]);
       if (h.empty() || g.empty() || g == "1" || isNumber)
         continue;
       std::string constraint = "mod(" + h + ", " + g + ") == 0";
@@ -125,7 +126,7 @@ public:
 
 private:
   unsigned getId(Value value, unsigned axis) {
-    auto [it, inserted] = 
+    auto [it, inserted] =
         ids.insert({{value, axis}, static_cast<unsigned>(ids.size())});
     if (inserted)
       classes.insert(it->second);
@@ -175,21 +176,23 @@ struct NameSizes : mamba::impl::MambaNameSizesPassBase<NameSizes> {
     func.walk([&](Operation *op) { classes.add(op); });
     Builder b(&getContext());
     for (BlockArgument argument : func.getArguments()) {
-      setNames(b, argument.getType(),
-               [&](unsigned axis) { return classes.name(argument, axis).str(); },
-               [&](Attribute dims) {
-                 func.setArgAttr(argument.getArgNumber(), kDimsAttrName, dims);
-               });
+      setNames(
+          b, argument.getType(),
+          [&](unsigned axis) { return classes.name(argument, axis).str(); },
+          [&](Attribute dims) {
+            func.setArgAttr(argument.getArgNumber(), kDimsAttrName, dims);
+          });
     }
     Operation *terminator = func.front().getTerminator();
     for (auto [number, result] : llvm::enumerate(terminator->getOperands()))
-      setNames(b, result.getType(),
-               [&, result = result](unsigned axis) {
-                 return classes.describe(result, axis);
-               },
-               [&, number = number](Attribute dims) {
-                 func.setResultAttr(number, kDimsAttrName, dims);
-               });
+      setNames(
+          b, result.getType(),
+          [&, result = result](unsigned axis) {
+            return classes.describe(result, axis);
+          },
+          [&, number = number](Attribute dims) {
+            func.setResultAttr(number, kDimsAttrName, dims);
+          });
     SmallVector<std::string> constraints = classes.getConstraints(
         [&](unsigned id) { return classes.getStaticSize(id); });
     if (!constraints.empty())

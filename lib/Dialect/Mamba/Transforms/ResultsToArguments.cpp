@@ -180,17 +180,11 @@ struct ResultsToArguments
                    unsigned number) {
     Value result = terminator.getOperand(number);
     StringAttr name = b.getStringAttr(getName(func, number));
-<<<<<<< HEAD
     NamedAttrList attrs;
     attrs.set(kNameAttrName, name);
     attrs.set(kResultAttrName, b.getUnitAttr());
     if (Attribute dims = func.getResultAttr(number, kDimsAttrName))
       attrs.set(kDimsAttrName, dims);
-=======
-    DictionaryAttr attrs =
-        b.getDictionaryAttr({b.getNamedAttr(kNameAttrName, name),
-                             b.getNamedAttr(kResultAttrName, b.getUnitAttr())});
->>>>>>> tests
     unsigned position = func.getNumArguments();
     (void)func.insertArgument(position, getBufferType(result.getType()),
                               attrs.getDictionary(func.getContext()),

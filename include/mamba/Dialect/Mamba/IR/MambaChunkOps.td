@@ -187,19 +187,11 @@ def Mamba_ChunkOutOp : Mamba_TileOp<"chunk_out", [AttrSizedOperandSegments]> {
         y[m,p] = y[m,p] * z[m,p] * sigmoid(z[m,p])               with z
 
     where `dA` is `dA_cumsum` and `round` rounds to the type of `x`; the result
-<<<<<<< HEAD
-    is rounded once. `mask` says which `k` count; the select comes before the
-    exponential. With `seq_idx`, `W[m,k]` is 0 unless both tokens have the same
-    id, the entering state counts only for tokens whose id, as the id of the
-    chunk's first token, is that of the previous chunk's last token (before the
-    first chunk: 0), and tokens of negative id give 0.
-=======
     is rounded once. `mask` says which `k` count; it selects whole weights.
     With `seq_idx`, `W[m,k]` is 0 unless both tokens have the same id, the
-    entering state counts only for tokens whose id is that of the previous
-    chunk's last token (before the first chunk: 0), and tokens of negative id
-    give 0.
->>>>>>> tests
+    entering state counts only for tokens whose id, as the id of the chunk's
+    first token, is that of the previous chunk's last token (before the first
+    chunk: 0), and tokens of negative id give 0.
 
     | operand | shape | type |
     |---|---|---|
