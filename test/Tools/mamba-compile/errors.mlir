@@ -62,13 +62,13 @@
 // RUN: %{model} --dt-limit=1,0 | FileCheck %s --check-prefix=LIMIT-ORDER
 // LIMIT-ORDER: {{^}}mamba-compile: error: expected --dt-limit=LOW,HIGH with LOW <= HIGH
 
-// RUN: %{model} --arg=x=x.npy --emit=mamba | FileCheck %s --check-prefix=WITHOUT-RUN
-// WITHOUT-RUN: {{^}}mamba-compile: error: --arg needs --run
+// RUN: %{model} --arg=x=x.npy --emit=mamba | FileCheck %s --check-prefix=NEEDS-EXECUTION
+// NEEDS-EXECUTION: {{^}}mamba-compile: error: --arg needs --run
 // RUN: %{model} --run | FileCheck %s --check-prefix=NO-RESULT
 // NO-RESULT: {{^}}mamba-compile: error: expected at least one --result=NAME=FILE
 // RUN: %{model} --run --result=y | FileCheck %s --check-prefix=RESULT
 // RESULT: {{^}}mamba-compile: error: expected --result=NAME=FILE, got 'y'
 // RUN: %{model} --run --emit=mamba | FileCheck %s --check-prefix=EMIT-TOO
 // EMIT-TOO: {{^}}mamba-compile: error: --emit contradicts --run
-// RUN: %{model} --run --target=sm_90a | FileCheck %s --check-prefix=GPU-RUN
-// GPU-RUN: {{^}}mamba-compile: error: --run runs on the cpu, got --target=sm_90a
+// RUN: %{model} --run --target=sm_90a | FileCheck %s --check-prefix=ON-GPU
+// ON-GPU: {{^}}mamba-compile: error: --run runs on the cpu, got --target=sm_90a
