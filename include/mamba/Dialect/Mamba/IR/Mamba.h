@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The dialect, its operations, attributes and interfaces. Shapes, types and
-// formulas: docs/reference/MambaOps.md, generated from the TableGen files.
+// formulas: docs/reference/dialect.md, generated from the TableGen files.
 //
 //===----------------------------------------------------------------------===//
 
