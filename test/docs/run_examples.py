@@ -24,7 +24,8 @@ import sys
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 600
 FENCE = re.compile(r"^( *)```(.*)$")
-TYPED_VALUE = re.compile(r"(%\w+) : ((?:tensor|memref)<[^<>]*(?:<[^<>]*>[^<>]*)*>)")
+TYPE = r"(?:tensor|memref)<[^<>]*(?:<[^<>]*>[^<>]*)*>"
+TYPED_VALUES = re.compile(rf"(%\w+(?:, %\w+)*) : ({TYPE}(?:(?:, | to ){TYPE})*)")
 DEFINED_VALUES = re.compile(r"^\s*((?:%\w+(?:, )?)+) = ", re.MULTILINE)
 TOP_LEVEL = re.compile(r"^(module|func\.|gpu\.(module|binary))", re.MULTILINE)
 
@@ -119,8 +120,10 @@ def complete_module(text):
         return text
     defined = {value for values in DEFINED_VALUES.findall(text)
                for value in values.split(", ")}
-    arguments = {value: kind for value, kind in TYPED_VALUE.findall(text)
-                 if value not in defined}
+    arguments = {}
+    for values, types in TYPED_VALUES.findall(text):
+        pairs = zip(values.split(", "), re.findall(TYPE, types))
+        arguments.update((value, kind) for value, kind in pairs if value not in defined)
     list_text = ", ".join(f"{value}: {kind}" for value, kind in arguments.items())
     return f"func.func @example({list_text}) {{\n{text}  return\n}}\n"
 

@@ -4,6 +4,9 @@ import pytest
 
 import run_examples
 
+# Blocks of a page use files that earlier ones wrote.
+pytestmark = pytest.mark.xdist_group("docs")
+
 
 @pytest.mark.parametrize("example", run_examples.all_examples(), ids=lambda e: e.name)
 def test_example(example):
@@ -14,6 +17,8 @@ def test_example(example):
     ("#mamba.plan<three_kernel tile [1]>", None),
     ("func.func private @f()", None),
     ("%d = f(%x : tensor<?xf32>) g(%d : tensor<2xf32>)\n", "%x: tensor<?xf32>"),
+    ("g %a, %b : memref<8xf32, strided<[2]>> to memref<8xf32>",
+     "%a: memref<8xf32, strided<[2]>>, %b: memref<8xf32>"),
 ])
 def test_incomplete_blocks_get_a_module(text, arguments):
     module = run_examples.complete_module(text)

@@ -53,6 +53,26 @@ def MambaNameSizesPass : Pass<"mamba-name-sizes", "::mlir::ModuleOp"> {
   }];
 }
 
+def MambaRecordOperationsPass
+    : Pass<"mamba-record-operations", "::mlir::ModuleOp"> {
+  let summary = "Record the mamba operations of each function for its manifest";
+  let description = [{
+    Writes the name and the options of every mamba operation of a public
+    function, in order, to the function's `mamba.operations`, where they outlive
+    the operations.
+
+    ```mlir
+    func.func @f(..) { %y = mamba.ssd chunk_size(128) softplus .. }
+    ```
+    becomes
+    ```mlir
+    func.func @f(..) attributes {
+        mamba.operations = [
+          {chunk_size = 128 : i64, op = "mamba.ssd", softplus} ]}
+    ```
+  }];
+}
+
 def MambaUnifySizesPass : Pass<"mamba-unify-sizes", "::mlir::ModuleOp"> {
   let summary = "Read equal sizes of arguments from one of them";
   let description = [{
@@ -163,12 +183,12 @@ def MambaResultsToArgumentsPass
 
     ```mlir
     func.func @f(%x: tensor<?xf32> {mamba.name = "x"})
-        -> (tensor<?xf32> {mamba.name = "y"})
+        -> (tensor<?xf32> {mamba.name = "y"}) { .. }
     ```
     becomes
     ```mlir
     func.func @f(%x: memref<?xf32> {mamba.name = "x"},
-                 %y: memref<?xf32> {mamba.name = "y", mamba.result})
+                 %y: memref<?xf32> {mamba.name = "y", mamba.result}) { .. }
     ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
@@ -193,13 +213,15 @@ def MambaInterchangeContractionsPass : Pass<"mamba-interchange-contractions"> {
 
     ```mlir
     %r = linalg.matmul indexing_maps = [(m, n, k) -> (m, k), (m, n, k) -> (n, k),
-                                        (m, n, k) -> (m, n)] ins(%a, %b) outs(%c)
+                                        (m, n, k) -> (m, n)]
+        ins(%a, %b : ..) outs(%c : ..)
     ```
     becomes
     ```mlir
-    %t = linalg.transpose ins(%b) outs(%empty) permutation = [1, 0]
+    %t = linalg.transpose ins(%b : ..) outs(%empty : ..) permutation = [1, 0]
     %r = linalg.generic {indexing_maps = [(m, k, n) -> (m, k), (m, k, n) -> (k, n),
-                                          (m, k, n) -> (m, n)]} ins(%a, %t) outs(%c)
+                                          (m, k, n) -> (m, n)]}
+        ins(%a, %t : ..) outs(%c : ..)
     ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
