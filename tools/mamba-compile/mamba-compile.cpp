@@ -9,12 +9,17 @@
 #include "Lists.h"
 #include "Options.h"
 
+#include "mamba/Conversion/Passes.h"
+#include "mamba/Conversion/ToNVVM/Passes.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Driver/CpuTarget.h"
+#include "mamba/Target/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -77,8 +82,18 @@ static Error compile(mlir::MLIRContext &context, const Options &options,
   return emitModule(**module, options, timing);
 }
 
+/// Lets options such as --mlir-print-ir-after name passes.
+static void registerPasses() {
+  mlir::registerAllPasses();
+  registerMambaTransformsPasses();
+  registerMambaConversionPasses();
+  registerMambaToNVVMPasses();
+  registerMambaTargetPasses();
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  registerPasses();
   auto fail = [](Error error) {
     // Without a message the problem was printed already.
     if (std::string message = toString(std::move(error)); !message.empty())

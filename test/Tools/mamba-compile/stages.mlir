@@ -10,6 +10,7 @@
 // RUN: FileCheck %s --check-prefix=MANIFEST --input-file=%t.bundle/manifest.json
 // RUN: FileCheck %s --check-prefix=PTX --input-file=%t.bundle/ssd.ptx
 // RUN: mamba-compile --model=mamba2-130m --emit=tiles --time 2>&1 | FileCheck %s --check-prefix=TIME
+// RUN: mamba-compile --model=mamba2-130m --emit=tiles --target=sm_90a --mlir-print-ir-before=mamba-tile 2>&1 >%t.out | FileCheck %s --check-prefix=DUMP
 
 // CHUNKS: mamba.chunk_cumsum
 // CHUNKS: mamba.chunk_out
@@ -21,3 +22,4 @@
 // MANIFEST: "version"
 // TIME: Execution time report
 // TIME: lower to tiles
+// DUMP: IR Dump Before MambaTilePass
