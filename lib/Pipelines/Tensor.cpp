@@ -23,6 +23,7 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
   addCleanup(pm);
   pm.addPass(createMambaNameSizesPass());
+  pm.addPass(createMambaRecordOperationsPass());
   pm.addPass(createMambaDecomposeSsdPass());
   addCleanup(pm);
   if (options.target == "cpu")

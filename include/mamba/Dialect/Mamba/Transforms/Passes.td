@@ -53,6 +53,26 @@ def MambaNameSizesPass : Pass<"mamba-name-sizes", "::mlir::ModuleOp"> {
   }];
 }
 
+def MambaRecordOperationsPass
+    : Pass<"mamba-record-operations", "::mlir::ModuleOp"> {
+  let summary = "Record the mamba operations of each function for its manifest";
+  let description = [{
+    Writes the name and the options of every mamba operation of a public
+    function, in order, to the function's `mamba.operations`, where they outlive
+    the operations.
+
+    ```mlir
+    func.func @f(..) { %y = mamba.ssd chunk_size(128) softplus .. }
+    ```
+    becomes
+    ```mlir
+    func.func @f(..) attributes {
+        mamba.operations = [
+          {chunk_size = 128 : i64, op = "mamba.ssd", softplus} ]}
+    ```
+  }];
+}
+
 def MambaUnifySizesPass : Pass<"mamba-unify-sizes", "::mlir::ModuleOp"> {
   let summary = "Read equal sizes of arguments from one of them";
   let description = [{
