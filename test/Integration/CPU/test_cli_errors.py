@@ -92,6 +92,14 @@ def test_wrong_dtype(compiler, name, dtype):
     expect_error(compiler, *run_flags(compiler, arrays), *RESULTS, mentions=[name])
 
 
+def test_index_out_of_range(compiler):
+    """int64 files serve i32 arguments, but not silently truncated."""
+    arrays = base_arrays()
+    arrays["seq_idx"] = arrays["seq_idx"].astype(np.int64)
+    arrays["seq_idx"][0, 0] = 2**32
+    expect_error(compiler, *run_flags(compiler, arrays), *RESULTS, mentions=["seq_idx"])
+
+
 def test_heads_not_divisible_by_groups(compiler):
     """Three heads and two groups, each consistent among all arguments."""
     config = SsdConfig(heads=3)
