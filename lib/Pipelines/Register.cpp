@@ -21,6 +21,12 @@ void mamba::registerMambaPipelines() {
         buildToTilesPipeline(pm, options);
         buildToLinalgPipeline(pm, options);
       });
+  PassPipelineRegistration<PipelineOptions>(
+      "mamba-to-nvgpu-pipeline", "Model level to kernels of one thread",
+      buildToNvgpuPipeline);
+  PassPipelineRegistration<PipelineOptions>(
+      "mamba-to-ptx", "Model level to PTX in gpu.binary operations",
+      buildToPtxPipeline);
   PassPipelineRegistration<>("mamba-to-cpu",
                              "Model level to the LLVM dialect for the CPU",
                              buildToCpuPipeline);

@@ -22,6 +22,8 @@ static void addCleanup(OpPassManager &pm) {
 void mamba::buildToTilesPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
   addCleanup(pm);
+  pm.addPass(createMambaNameSizesPass());
+  pm.addPass(createMambaRecordOperationsPass());
   pm.addPass(createMambaDecomposeSsdPass());
   addCleanup(pm);
   if (options.target == "cpu")
@@ -52,6 +54,7 @@ void mamba::buildBufferizePipeline(OpPassManager &pm) {
   // A loop around an operation may yield the operation's result.
   options.allowReturnAllocsFromLoops = true;
   pm.addPass(bufferization::createOneShotBufferizePass(options));
+  pm.addPass(createMambaUnifySizesPass());
   addCleanup(pm);
   // CSE makes a tile and its place in the whole the same subview; only then
   // the copy between them folds.

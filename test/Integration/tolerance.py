@@ -45,7 +45,7 @@ SMALLEST = {"f32": 2.0**-150, "bf16": 2.0**-134, "f16": 2.0**-25}
 MARGIN = 1.2  # of the rms bound over the expected rms
 ARITHMETIC = 32.0  # float32 products and sums, in units of 2^-24
 EXPONENT = 1.0  # of |dA_cumsum| * 2^-24
-PEAK = 4.0  # largest element error in units of the expected rms
+PEAK = 3.0  # largest element error in units of the expected rms
 
 
 @dataclass(frozen=True)
@@ -113,27 +113,27 @@ def measure(out, ref, scale, floor=0.0):
     """Errors of out against ref; scale as described in recurrence.py.
 
     The element error is relative to the element's own scale plus the rms of
-    ref over its last axis. Elements that are infinite in ref must be equal.
+    ref over its last axis. An element of scale 0 has nothing to round (a slot
+    that nothing writes, say) and must equal ref, as must infinities of ref.
     """
     out, ref = np.asarray(out, dtype=np.float64), np.asarray(ref, dtype=np.float64)
     if ref.size == 0:
         return Errors(0.0, 0.0, True)
-    infinite = np.isinf(ref)
-    finite = bool(np.isfinite(out[~infinite]).all()
-                  and (out[infinite] == ref[infinite]).all())
-    if not finite:
+    exact = np.isinf(ref) | (scale == 0)
+    if not np.isfinite(out[~np.isinf(ref)]).all():
         return Errors(math.inf, math.inf, False)
-    out, ref = np.where(infinite, 0.0, out), np.where(infinite, 0.0, ref)
+    if (out[exact] != ref[exact]).any():
+        return Errors(math.inf, math.inf, True)
+    out, ref = np.where(exact, 0.0, out), np.where(exact, 0.0, ref)
     size = np.sqrt(np.mean(ref**2, axis=-1, keepdims=True)) + np.abs(ref) + scale
-    error = np.abs(out - ref)
-    rms = math.sqrt(np.sum(np.maximum(error - floor, 0.0)**2))
+    error = np.maximum(np.abs(out - ref) - floor, 0.0)
     energy = np.sum(ref**2, axis=-1)
     norm, fourth = math.sqrt(energy.sum()), np.sum(energy**2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(error <= floor, 0.0, (error - floor) / size)
-    return Errors(0.0 if rms == 0.0 else rms / norm if norm else math.inf,
-                  float(relative.max()), True,
-                  max(1.0, norm**4 / fourth) if fourth > 0 else 1.0)
+    if norm == 0.0 or fourth == 0.0:
+        return Errors(math.inf if error.any() else 0.0, 0.0, True)
+    element = np.divide(error, size, out=np.zeros_like(error), where=error > 0)
+    return Errors(math.sqrt(np.sum(error**2)) / norm, float(element.max()), True,
+                  max(1.0, norm**4 / fourth))
 
 
 def check(name, out, ref, scale, bound):
@@ -142,7 +142,7 @@ def check(name, out, ref, scale, bound):
         raise AssertionError(f"{name}: shape {np.shape(out)}, expected {np.shape(ref)}")
     errors = measure(out, ref, scale, bound.floor)
     if not errors.finite:
-        raise AssertionError(f"{name}: not finite where the recurrence is, or the reverse")
+        raise AssertionError(f"{name}: not finite where the recurrence is")
     if not errors.within(bound):
         raise AssertionError(
             f"{name}: rms error {errors.rms:.3g} (bound {bound.rms:.3g} "

@@ -43,6 +43,14 @@ void buildBufferizePipeline(mlir::OpPassManager &pm);
 /// Model level to the LLVM dialect for the CPU.
 void buildToCpuPipeline(mlir::OpPassManager &pm);
 
+/// Model level to kernels in per-thread code (`gpu.func`) and their launches.
+void buildToNvgpuPipeline(mlir::OpPassManager &pm,
+                          const PipelineOptions &options);
+
+/// Model level to `gpu.binary` operations that hold PTX, and their launches.
+void buildToPtxPipeline(mlir::OpPassManager &pm,
+                        const PipelineOptions &options);
+
 /// Registers `mamba-to-tiles`, `mamba-to-linalg-pipeline`, `mamba-to-cpu`,
 /// `mamba-to-nvgpu-pipeline` and `mamba-to-ptx`.
 void registerMambaPipelines();

@@ -23,6 +23,14 @@
 using namespace mlir;
 using namespace mamba;
 
+/// The first token of chunk `c`.
+static Value getFirstToken(OpBuilder &b, Location loc, Value c, int64_t chunk) {
+  return getValueOrCreateConstantIndexOp(
+      b, loc,
+      affine::makeComposedFoldedAffineApply(
+          b, loc, b.getAffineDimExpr(0) * chunk, {c}));
+}
+
 /// The last token of chunk `c`: min((c + 1) * chunk, length) - 1.
 static Value getLastToken(OpBuilder &b, Location loc, Value c, int64_t chunk,
                           Value seqIdx) {
@@ -203,7 +211,12 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
           id = body.read(
               getSeqIdx(),
               {index0, getLastToken(nested, nestedLoc, c, chunk, getSeqIdx())});
-          same = body.equal(id, args.back());
+          // The run that was carried in must hold the whole chunk: padding at
+          // its start ends the run, even if the same id follows.
+          Value start = getFirstToken(nested, nestedLoc, c, chunk);
+          Value first = body.read(getSeqIdx(), {index0, start});
+          same = body.both(body.equal(id, args.back()),
+                           body.equal(first, args.back()));
         }
         auto tileType =
             RankedTensorType::get(type.getShape().take_back(2), f32);

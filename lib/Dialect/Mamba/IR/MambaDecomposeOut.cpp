@@ -51,16 +51,19 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
 
   // What the state entering the chunk adds.
   Value state = emit.squeeze(getChunkStates(), {3, 4});
-  if (getElementTypeOrSelf(state) != elem)
+  // The product widens a 16-bit state by itself.
+  if (getElementTypeOrSelf(state) != elem && !elem.isF32())
     state = emit.map({P, N}, elem, {state}, {{0, 1}},
                      [](ScalarEmitter &, ValueRange v) { return v[0]; });
   Value carried = emit.matmul({length, P}, C, {0, 2}, state, {1, 2});
-  Value previousId;
+  Value previousId, continues;
   if (ids) {
     if (getPrevSeqIdx())
       previousId = emit.read(getPrevSeqIdx(), {zero, zero});
     else // a single chunk is the first
       previousId = arith::ConstantIntOp::create(b, getLoc(), 0, 32);
+    // Padding at the chunk's start ends the run that was carried in.
+    continues = emit.equal(emit.read(getSeqIdx(), {zero, zero}), previousId);
   }
 
   inputs = {inside, carried, sums};
@@ -87,8 +90,8 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
       {length, P}, elem, inputs, loops, [&](ScalarEmitter &e, ValueRange v) {
         Value entering = e.mul(e.decay(v[2]), v[1]);
         if (ids)
-          entering =
-              e.select(e.equal(v[idAt], previousId), entering, e.constant(0.0));
+          entering = e.select(e.both(continues, e.equal(v[idAt], previousId)),
+                              entering, e.constant(0.0));
         Value value = e.add(v[0], entering);
         if (getD())
           value = e.add(value, e.mul(headD ? headD : v[dAt], v[xAt]));

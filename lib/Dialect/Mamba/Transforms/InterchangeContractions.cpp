@@ -57,7 +57,8 @@ struct InterchangeContractions
       if (loop != inner)
         order.push_back(loop);
     order.push_back(inner);
-    return LogicalResult(linalg::interchangeGenericOp(rewriter, generic, order));
+    return LogicalResult(
+        linalg::interchangeGenericOp(rewriter, generic, order));
   }
 
   /// Transposes an input so that loop `inner` is its last dimension.
@@ -85,8 +86,8 @@ struct InterchangeContractions
     }
     Value empty = tensor::EmptyOp::create(rewriter, loc, sizes,
                                           getElementTypeOrSelf(source));
-    auto transposed = linalg::TransposeOp::create(rewriter, loc, source, empty,
-                                                  permutation);
+    auto transposed =
+        linalg::TransposeOp::create(rewriter, loc, source, empty, permutation);
     SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
     maps[input.getOperandNumber()] =
         AffineMap::get(map.getNumDims(), 0, exprs, &getContext());

@@ -64,8 +64,9 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         })
         .Case<StatePassOp>([&](auto) {
           // The state in f32 and its rounded copy.
-          tile[2] = chooseTile(problem.headDim, 16, problem.sharedBytes,
-                               [&](int64_t p) { return p * problem.stateDim * 8; });
+          tile[2] =
+              chooseTile(problem.headDim, 16, problem.sharedBytes,
+                         [&](int64_t p) { return p * problem.stateDim * 8; });
         })
         .Case<ChunkOutOp>([&](ChunkOutOp) {
           // Rows of C * B^T in f32 and rounded, and of both products with P;
@@ -82,8 +83,9 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         })
         .Case<SsuOp>([&](auto) {
           warps = 4;
-          tile[2] = chooseTile(problem.headDim, 16, problem.sharedBytes,
-                               [&](int64_t p) { return p * problem.stateDim * 8; });
+          tile[2] =
+              chooseTile(problem.headDim, 16, problem.sharedBytes,
+                         [&](int64_t p) { return p * problem.stateDim * 8; });
         });
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel, tile, inner,
                          warps);

@@ -180,11 +180,14 @@ struct ResultsToArguments
                    unsigned number) {
     Value result = terminator.getOperand(number);
     StringAttr name = b.getStringAttr(getName(func, number));
-    DictionaryAttr attrs =
-        b.getDictionaryAttr({b.getNamedAttr(kNameAttrName, name),
-                             b.getNamedAttr(kResultAttrName, b.getUnitAttr())});
+    NamedAttrList attrs;
+    attrs.set(kNameAttrName, name);
+    attrs.set(kResultAttrName, b.getUnitAttr());
+    if (Attribute dims = func.getResultAttr(number, kDimsAttrName))
+      attrs.set(kDimsAttrName, dims);
     unsigned position = func.getNumArguments();
-    (void)func.insertArgument(position, getBufferType(result.getType()), attrs,
+    (void)func.insertArgument(position, getBufferType(result.getType()),
+                              attrs.getDictionary(func.getContext()),
                               func.getLoc());
     Value buffer = func.getArgument(position);
     // Where the result starts from an empty tensor, it is computed in the

@@ -26,15 +26,15 @@ struct SeparateDestinations
     separate<tensor::EmptyOp>();
   }
 
-  template <typename OpTy>
-  void separate() {
+  template <typename OpTy> void separate() {
     SmallVector<OpTy> ops;
     getOperation()->walk([&](OpTy op) { ops.push_back(op); });
     for (OpTy op : ops) {
       SmallVector<OpOperand *> uses;
       for (OpOperand &use : op->getUses())
         uses.push_back(&use);
-      for (OpOperand *use : llvm::drop_begin(llvm::reverse(uses), !uses.empty())) {
+      for (OpOperand *use :
+           llvm::drop_begin(llvm::reverse(uses), !uses.empty())) {
         OpBuilder b(op);
         use->set(b.clone(*op)->getResult(0));
       }

@@ -128,9 +128,10 @@ def Mamba_StatePassOp : Mamba_TileOp<"state_pass", [AttrSizedOperandSegments,
     a state carried in from its left. Each stored state is rounded once to its
     result's type.
 
-    With `seq_idx` the factor is 0 and the total decay -inf when the id of the
-    chunk's last token differs from that of the previous chunk's last token
-    (before the first chunk: 0). An empty sequence passes the initial state.
+    With `seq_idx` the factor is 0 and the total decay -inf unless the ids of
+    the chunk's first and last token are that of the previous chunk's last
+    token (before the first chunk: 0). An empty sequence passes the initial
+    state.
 
     | operand | shape | type |
     |---|---|---|
@@ -188,9 +189,9 @@ def Mamba_ChunkOutOp : Mamba_TileOp<"chunk_out", [AttrSizedOperandSegments]> {
     where `dA` is `dA_cumsum` and `round` rounds to the type of `x`; the result
     is rounded once. `mask` says which `k` count; it selects whole weights.
     With `seq_idx`, `W[m,k]` is 0 unless both tokens have the same id, the
-    entering state counts only for tokens whose id is that of the previous
-    chunk's last token (before the first chunk: 0), and tokens of negative id
-    give 0.
+    entering state counts only for tokens whose id, as the id of the chunk's
+    first token, is that of the previous chunk's last token (before the first
+    chunk: 0), and tokens of negative id give 0.
 
     | operand | shape | type |
     |---|---|---|

@@ -31,6 +31,57 @@ def MambaDecomposeSsdPass : Pass<"mamba-decompose-ssd"> {
   let dependentDialects = ["::mamba::MambaDialect"];
 }
 
+def MambaNameSizesPass : Pass<"mamba-name-sizes", "::mlir::ModuleOp"> {
+  let summary = "Name the dynamic sizes of a function's tensors";
+  let description = [{
+    Follows the roles of dimensions through the mamba operations of every
+    public function and gives dynamic dimensions that must be equal one name:
+    `batch`, `length`, `heads`, ... The names stand in `mamba.dims` on arguments
+    and results, one string a dimension, empty for static and unknown ones; a
+    number of chunks is written as an expression. What else the operations
+    assume stands in `mamba.constraints` on the function.
+
+    ```mlir
+    func.func @f(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>, ..)
+    ```
+    becomes
+    ```mlir
+    func.func @f(
+      %x: tensor<?x?x24x64xbf16> {mamba.dims = ["batch", "length", "", ""]},
+      %B: tensor<?x?x1x128xbf16> {mamba.dims = ["batch", "length", "", ""]}, ..)
+    ```
+  }];
+}
+
+def MambaRecordOperationsPass
+    : Pass<"mamba-record-operations", "::mlir::ModuleOp"> {
+  let summary = "Record the mamba operations of each function for its manifest";
+  let description = [{
+    Writes the name and the options of every mamba operation of a public
+    function, in order, to the function's `mamba.operations`, where they outlive
+    the operations.
+
+    ```mlir
+    func.func @f(..) { %y = mamba.ssd chunk_size(128) softplus .. }
+    ```
+    becomes
+    ```mlir
+    func.func @f(..) attributes {
+        mamba.operations = [
+          {chunk_size = 128 : i64, op = "mamba.ssd", softplus} ]}
+    ```
+  }];
+}
+
+def MambaUnifySizesPass : Pass<"mamba-unify-sizes", "::mlir::ModuleOp"> {
+  let summary = "Read equal sizes of arguments from one of them";
+  let description = [{
+    Replaces `memref.dim` of an argument by that of the first argument whose
+    dimension has the same name in `mamba.dims`, so that kernels are passed
+    each size once.
+  }];
+}
+
 def MambaPlanPass : Pass<"mamba-plan"> {
   let summary = "Decide how each operation is lowered for a target";
   let description = [{
@@ -132,12 +183,12 @@ def MambaResultsToArgumentsPass
 
     ```mlir
     func.func @f(%x: tensor<?xf32> {mamba.name = "x"})
-        -> (tensor<?xf32> {mamba.name = "y"})
+        -> (tensor<?xf32> {mamba.name = "y"}) { .. }
     ```
     becomes
     ```mlir
     func.func @f(%x: memref<?xf32> {mamba.name = "x"},
-                 %y: memref<?xf32> {mamba.name = "y", mamba.result})
+                 %y: memref<?xf32> {mamba.name = "y", mamba.result}) { .. }
     ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
@@ -162,13 +213,32 @@ def MambaInterchangeContractionsPass : Pass<"mamba-interchange-contractions"> {
 
     ```mlir
     %r = linalg.matmul indexing_maps = [(m, n, k) -> (m, k), (m, n, k) -> (n, k),
-                                        (m, n, k) -> (m, n)] ins(%a, %b) outs(%c)
+                                        (m, n, k) -> (m, n)]
+        ins(%a, %b : ..) outs(%c : ..)
     ```
     becomes
     ```mlir
-    %t = linalg.transpose ins(%b) outs(%empty) permutation = [1, 0]
+    %t = linalg.transpose ins(%b : ..) outs(%empty : ..) permutation = [1, 0]
     %r = linalg.generic {indexing_maps = [(m, k, n) -> (m, k), (m, k, n) -> (k, n),
-                                          (m, k, n) -> (m, n)]} ins(%a, %t) outs(%c)
+                                          (m, k, n) -> (m, n)]}
+        ins(%a, %t : ..) outs(%c : ..)
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def MambaCopiesToLinalgPass : Pass<"mamba-copies-to-linalg"> {
+  let summary = "Write strided copies as linalg.copy";
+  let description = [{
+    The lowering of `memref.copy` to LLVM calls MLIR's run-time library unless
+    both sides are contiguous. Loops need no library and vectorize.
+
+    ```mlir
+    memref.copy %a, %b : memref<8x4xf32, strided<[16, 1]>> to memref<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    linalg.copy ins(%a : memref<8x4xf32, strided<[16, 1]>>) outs(%b : memref<8x4xf32>)
     ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];

@@ -1,0 +1,184 @@
+//===- Passes.td - Passes between the stages of lowering ---*- tablegen -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_CONVERSION_PASSES_TD
+#define MAMBA_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
+  let summary = "Turn every loop over blocks into a kernel and its launch";
+  let description = [{
+    Every `scf.forall` that is mapped to `#gpu.block` and stands directly in
+    the body of a `func.func` becomes a `gpu.func` named
+    `<function>_<mamba.kernel of the loop>` (`kernel` without the attribute;
+    `_1`, `_2`, ... when the name is taken) in the `gpu.module`
+    `<function>_kernels`, and a `gpu.launch_func` in its place. It works on
+    buffers: the loop has no results.
+
+    The grid is one-dimensional, the product of the loop's trip counts, and
+    therefore limited to 2^31 - 1 blocks. The kernel takes its block id apart
+    in index arithmetic: the dimension mapped to the lowest id varies fastest,
+    which is the innermost one in the usual
+    `[..., linear_dim_1, linear_dim_0]`. A block has 32 times the `warps` of
+    `mamba.plan` threads (128 without a plan), recorded as `known_block_size`.
+
+    The parameters are, in this order:
+
+    * one base pointer for each captured buffer, as a `memref` of rank 0.
+      Buffers are arguments of the function or `memref.alloc`s in it, in the
+      identity layout. The kernel rebuilds the buffer from the pointer and the
+      sizes. Views of buffers are rebuilt inside too. The parameter keeps the
+      argument's `mamba.name`;
+    * each captured value of type `index`, each trip count that the block id
+      is divided by, and each dynamic size of a buffer, every one only once.
+
+    Constants, minima (a later pass reads the bound of a tile's size from
+    them) and pure operations whose result is not of type `index` are evaluated
+    again in the kernel. All discardable attributes of the loop move to the
+    kernel. The operands of the launch say where each parameter comes from: a
+    `memref.reinterpret_cast` of a buffer or a buffer of rank 0, a
+    `memref.dim`, or index arithmetic in the function.
+
+    Different buffers must not overlap in memory.
+
+    Before:
+
+    ```mlir
+    func.func @scale(%x: memref<?x64xf32> {mamba.name = "x"}) {
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %x, %c0 : memref<?x64xf32>
+      scf.forall (%i) in (%n) {
+        %row = memref.subview %x[%i, 0] [1, 64] [1, 1] : ...
+        linalg.generic ... outs(%row : ...) { ... }
+      } {mapping = [#gpu.block<linear_dim_0>], mamba.kernel = "rows"}
+      return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    func.func @scale(%x: memref<?x64xf32> {mamba.name = "x"}) {
+      ...
+      %p = memref.reinterpret_cast %x to offset: [0], sizes: [], strides: []
+          : memref<?x64xf32> to memref<f32>
+      gpu.launch_func @scale_kernels::@scale_rows
+          blocks in (%n, %c1, %c1) threads in (%c128, %c1, %c1)
+          args(%p : memref<f32>, %n : index)
+      return
+    }
+    gpu.module @scale_kernels {
+      gpu.func @scale_rows(%p: memref<f32> {mamba.name = "x"}, %n: index) kernel
+          attributes {known_block_size = array<i32: 128, 1, 1>, mamba.kernel = "rows"} {
+        %x = memref.reinterpret_cast %p to offset: [0], sizes: [%n, 64],
+            strides: [64, 1] : memref<f32> to memref<?x64xf32>
+        %i = gpu.block_id x
+        %row = memref.subview %x[%i, 0] [1, 64] [1, 1] : ...
+        linalg.generic ... outs(%row : ...) { ... }
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
+    "mlir::memref::MemRefDialect"
+  ];
+}
+
+def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Distribute block-level code over the threads of the block";
+  let description = [{
+    A kernel (`gpu.func`) that says what its block does becomes the program of
+    one thread. All threads run scalar code and structured control flow; the
+    work of operations on buffers is shared out:
+
+    * A linalg operation or `memref.copy` becomes a loop over the points of its
+      parallel dimensions, one thread every `block size` points, the innermost
+      dimension fastest. (Where only another dimension is contiguous in a
+      buffer in global memory, that one is fastest.) Reduction dimensions are
+      sequential loops in a thread, with the result carried in registers. The
+      addition of a reduction and the multiplication that feeds it get
+      `fastmath<contract>`.
+    * Several lanes of a warp share the reduction of a point and combine their
+      parts with `gpu.shuffle`, where it has at least 32 steps, every output is
+      combined by one commutative operation with a neutral element in f32 or
+      i32, and either there are at most a quarter as many points as threads, or
+      more operands are contiguous in global memory along the reduction than
+      along the points. `gpu.shuffle` counts as pure in MLIR, so nothing may
+      sink it into a branch afterwards.
+    * An operation with a single point, and a scalar `memref.store`, runs on
+      thread 0.
+    * `gpu.barrier` is inserted before an operation that touches memory which
+      an operation since the last barrier wrote, or writes memory which one
+      read, the back edges of loops included. None is needed where each thread
+      meets only what it touched itself: two operations over the same points
+      that access the same view in the same way.
+
+    `memref.alloc` and `memref.alloca` become views of the block's dynamic
+    shared memory. Buffers whose lifetimes in program order do not overlap
+    share its bytes (first fit, aligned to 16 bytes, whatever alignment the
+    allocation asks for). `mamba.shared_bytes` on the kernel records the size,
+    0 if there is no buffer. The size of a buffer must be static or bounded
+    by `affine.min` or `arith.minsi` with a constant, which then is its room.
+
+    The kernel must have `known_block_size`, and its buffers must be views of
+    its arguments or of buffers it allocates. Different arguments do not
+    overlap. Control flow must be the same in all threads, which it is unless
+    the input already uses thread ids.
+
+    Before:
+
+    ```mlir
+    gpu.func @k(%x: memref<64x32xf32>, %y: memref<64xf32>) kernel
+        attributes {known_block_size = array<i32: 128, 1, 1>} {
+      %t = memref.alloc() : memref<64x32xf32>
+      linalg.exp ins(%x : ...) outs(%t : ...)
+      linalg.reduce { arith.addf } ins(%t : ...) outs(%y : ...) dimensions = [1]
+      gpu.return
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gpu.func @k(...) kernel attributes {..., mamba.shared_bytes = 8192 : i64} {
+      %shared = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+      %t = memref.view %shared[%c0][] : ... to memref<64x32xf32, #gpu.address_space<workgroup>>
+      %tid = gpu.thread_id x
+      scf.for %i = %tid to %c2048 step %c128 {
+        %column = arith.remui %i, %c32
+        %row = arith.divui %i, %c32
+        %v = memref.load %x[%row, %column]
+        %e = math.exp %v
+        memref.store %e, %t[%row, %column]
+      }
+      gpu.barrier
+      scf.for %i = %tid to %c64 step %c128 {
+        %init = memref.load %y[%i]
+        %sum = scf.for %k = %c0 to %c32 step %c1 iter_args(%acc = %init) -> (f32) {
+          ...
+        }
+        memref.store %sum, %y[%i]
+      }
+      gpu.return
+    }
+    ```
+  }];
+  let options = [
+    Option<"maxSharedBytes", "max-shared-bytes", "int64_t", "101376",
+           "Shared memory that a block may use">
+  ];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect"
+  ];
+}
+
+#endif // MAMBA_CONVERSION_PASSES_TD

@@ -1,0 +1,25 @@
+//===- AttributeNames.h - What functions say to the target end --*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_TARGET_ATTRIBUTENAMES_H
+#define MAMBA_TARGET_ATTRIBUTENAMES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mamba {
+
+/// Integer on a kernel: the bytes of dynamic shared memory it is launched with.
+inline constexpr llvm::StringLiteral kSharedBytesAttrName =
+    "mamba.shared_bytes";
+
+/// Array of strings on a host function: what it assumes about the sizes of its
+/// arguments. Copied into the manifest as it is.
+inline constexpr llvm::StringLiteral kConstraintsAttrName = "mamba.constraints";
+
+} // namespace mamba
+
+#endif // MAMBA_TARGET_ATTRIBUTENAMES_H

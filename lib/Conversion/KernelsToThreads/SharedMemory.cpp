@@ -1,0 +1,265 @@
+//===- SharedMemory.cpp - Place a block's buffers -------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A buffer is live from the first to the last operation that uses it, in
+// program order. If a loop uses a buffer from outside, it is live in the whole
+// loop; a buffer of one iteration is not. Branches count as consecutive.
+// Threads that run ahead may reach the next owner of some bytes early; keeping
+// them apart is left to the barriers, which are placed by byte ranges.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedMemory.h"
+
+#include "Buffers.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mamba;
+
+namespace {
+
+constexpr int64_t kAlignment = 16; // of the widest access
+
+struct SharedBuffer {
+  Operation *alloc;
+  MemRefType type;
+  int64_t bytes = 0;
+  int64_t firstUse = -1, lastUse = -1; // in program order
+  ByteRange range = {};
+
+  bool isUsed() const { return firstUse >= 0; }
+  bool isLiveWith(const SharedBuffer &other) const {
+    return firstUse <= other.lastUse && other.firstUse <= lastUse;
+  }
+};
+
+class Placer {
+public:
+  Placer(gpu::GPUFuncOp kernel, int64_t maxBytes)
+      : kernel(kernel), maxBytes(maxBytes) {}
+
+  FailureOr<SharedLayout> run();
+
+private:
+  LogicalResult measure(SharedBuffer &buffer);
+  void findLifetime(SharedBuffer &buffer, Value memref);
+  void addUse(SharedBuffer &buffer, Operation *user);
+  LogicalResult assignRanges();
+  SharedLayout rewrite();
+
+  gpu::GPUFuncOp kernel;
+  int64_t maxBytes;
+  SmallVector<SharedBuffer> buffers;
+  /// First and last number of each operation with its regions.
+  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> order;
+};
+
+} // namespace
+
+LogicalResult Placer::measure(SharedBuffer &buffer) {
+  Operation *op = buffer.alloc;
+  MemRefType type = buffer.type;
+  if (Attribute space = type.getMemorySpace();
+      space && !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type))
+    return op->emitOpError("expected a buffer in workgroup memory or without a "
+                           "memory space, got ")
+           << space;
+  if (!type.getLayout().isIdentity())
+    return op->emitOpError("expected a buffer in the identity layout, got ")
+           << type;
+  int64_t elements = 1;
+  ValueRange dynamicSizes = op->getOperands();
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    std::optional<int64_t> bound = size;
+    if (type.isDynamicDim(dim)) {
+      Value value = dynamicSizes[type.getDynamicDimIndex(dim)];
+      bound = findUpperBound(value);
+      if (!bound) {
+        InFlightDiagnostic diag =
+            op->emitOpError("expected a buffer of a block to have static sizes "
+                            "or a constant upper bound for them, got ")
+            << type;
+        diag.attachNote(value.getLoc()) << "size " << dim << " has no bound";
+        return diag;
+      }
+    }
+    elements *= std::max<int64_t>(*bound, 0);
+  }
+  DataLayout layout = DataLayout::closest(kernel);
+  buffer.bytes = elements * layout.getTypeSize(type.getElementType());
+  return success();
+}
+
+void Placer::addUse(SharedBuffer &buffer, Operation *user) {
+  // A loop that the buffer comes into uses it from its first to its last
+  // operation, and the body of a linalg operation runs all over it.
+  Operation *extent = user;
+  for (Operation *parent = user->getParentOp();
+       !parent->isProperAncestor(buffer.alloc); parent = parent->getParentOp())
+    if (isa<LoopLikeOpInterface, linalg::LinalgOp>(parent))
+      extent = parent;
+  auto [first, last] = order.lookup(extent);
+  if (!buffer.isUsed() || first < buffer.firstUse)
+    buffer.firstUse = first;
+  buffer.lastUse = std::max(buffer.lastUse, last);
+}
+
+void Placer::findLifetime(SharedBuffer &buffer, Value memref) {
+  for (OpOperand &use : memref.getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<memref::DimOp>(user))
+      continue;
+    if (isa<ViewLikeOpInterface>(user)) {
+      for (Value view : user->getResults())
+        findLifetime(buffer, view);
+      continue;
+    }
+    if (auto loop = dyn_cast<scf::ForOp>(user)) {
+      addUse(buffer, loop);
+      findLifetime(buffer, loop.getTiedLoopRegionIterArg(&use));
+      findLifetime(buffer, loop.getTiedLoopResult(&use));
+      continue;
+    }
+    addUse(buffer, user);
+  }
+}
+
+LogicalResult Placer::assignRanges() {
+  int64_t total = 0;
+  SmallVector<SharedBuffer *> placed;
+  for (SharedBuffer &buffer : buffers) {
+    if (!buffer.isUsed())
+      continue;
+    SmallVector<ByteRange> taken;
+    for (SharedBuffer *other : placed)
+      if (buffer.isLiveWith(*other))
+        taken.push_back(other->range);
+    llvm::sort(taken, [](const ByteRange &lhs, const ByteRange &rhs) {
+      return lhs.begin < rhs.begin;
+    });
+    int64_t begin = 0;
+    for (const ByteRange &range : taken) {
+      if (begin + buffer.bytes <= range.begin)
+        break;
+      begin = std::max<int64_t>(begin, llvm::alignTo(range.end, kAlignment));
+    }
+    buffer.range = {begin, begin + buffer.bytes};
+    total = std::max(total, buffer.range.end);
+    placed.push_back(&buffer);
+  }
+  total = llvm::alignTo(total, kAlignment);
+  if (total <= maxBytes) {
+    kernel->setAttr("mamba.shared_bytes",
+                    Builder(kernel).getI64IntegerAttr(total));
+    return success();
+  }
+  InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
+                            << maxBytes << " bytes of shared memory, got "
+                            << total;
+  llvm::sort(placed, [](SharedBuffer *lhs, SharedBuffer *rhs) {
+    return std::make_pair(-lhs->bytes, lhs->firstUse) <
+           std::make_pair(-rhs->bytes, rhs->firstUse);
+  });
+  for (SharedBuffer *buffer : ArrayRef(placed).take_front(3))
+    diag.attachNote(buffer->alloc->getLoc())
+        << buffer->type << " takes " << buffer->bytes << " bytes";
+  return diag;
+}
+
+/// `type` in workgroup memory.
+static MemRefType inWorkgroup(MemRefType type) {
+  auto space = gpu::AddressSpaceAttr::get(
+      type.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
+  return MemRefType::Builder(type).setMemorySpace(space);
+}
+
+/// Gives all views of `memref` its memory space.
+static void propagateMemorySpace(Value memref) {
+  for (OpOperand &use : memref.getUses()) {
+    SmallVector<Value> views;
+    if (isa<ViewLikeOpInterface>(use.getOwner()))
+      views.append(use.getOwner()->result_begin(),
+                   use.getOwner()->result_end());
+    else if (auto loop = dyn_cast<scf::ForOp>(use.getOwner()))
+      views = {loop.getTiedLoopRegionIterArg(&use),
+               loop.getTiedLoopResult(&use)};
+    for (Value view : views)
+      if (auto type = dyn_cast<MemRefType>(view.getType());
+          type && type != inWorkgroup(type)) {
+        view.setType(inWorkgroup(type));
+        propagateMemorySpace(view);
+      }
+  }
+}
+
+SharedLayout Placer::rewrite() {
+  SharedLayout layout;
+  if (buffers.empty())
+    return layout;
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Value shared = gpu::DynamicSharedMemoryOp::create(
+      builder, kernel.getLoc(),
+      inWorkgroup(MemRefType::get(ShapedType::kDynamic, builder.getI8Type())));
+  Operation *last = shared.getDefiningOp();
+  for (SharedBuffer &buffer : buffers) {
+    // A view with static sizes is best computed once, outside all loops.
+    if (buffer.type.hasStaticShape())
+      builder.setInsertionPointAfter(last);
+    else
+      builder.setInsertionPoint(buffer.alloc);
+    Location loc = buffer.alloc->getLoc();
+    Value begin =
+        arith::ConstantIndexOp::create(builder, loc, buffer.range.begin);
+    auto view =
+        memref::ViewOp::create(builder, loc, inWorkgroup(buffer.type), shared,
+                               begin, buffer.alloc->getOperands());
+    if (buffer.type.hasStaticShape())
+      last = view;
+    buffer.alloc->getResult(0).replaceAllUsesWith(view);
+    buffer.alloc->erase();
+    propagateMemorySpace(view);
+    layout[view] = buffer.range;
+  }
+  return layout;
+}
+
+FailureOr<SharedLayout> Placer::run() {
+  kernel.walk([](memref::DeallocOp dealloc) { dealloc.erase(); });
+  int64_t number = 0;
+  std::function<void(Operation *)> visit = [&](Operation *op) {
+    int64_t first = number++;
+    for (Region &region : op->getRegions())
+      for (Operation &nested : region.getOps())
+        visit(&nested);
+    order[op] = {first, number - 1};
+    if (isa<memref::AllocOp, memref::AllocaOp>(op))
+      buffers.push_back({op, cast<MemRefType>(op->getResult(0).getType())});
+  };
+  visit(kernel);
+  for (SharedBuffer &buffer : buffers) {
+    if (failed(measure(buffer)))
+      return failure();
+    findLifetime(buffer, buffer.alloc->getResult(0));
+  }
+  if (failed(assignRanges()))
+    return failure();
+  return rewrite();
+}
+
+FailureOr<SharedLayout> mamba::placeSharedBuffers(gpu::GPUFuncOp kernel,
+                                                  int64_t maxBytes) {
+  return Placer(kernel, maxBytes).run();
+}

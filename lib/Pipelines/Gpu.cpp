@@ -1,0 +1,48 @@
+//===- Gpu.cpp - Pipelines to kernels and to PTX --------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mamba/Conversion/Passes.h"
+#include "mamba/Conversion/ToNVVM/Passes.h"
+#include "mamba/Pipelines/Pipelines.h"
+#include "mamba/Target/Passes.h"
+#include "mamba/Target/Targets.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mamba;
+
+void mamba::buildToNvgpuPipeline(OpPassManager &pm,
+                                 const PipelineOptions &options) {
+  buildToTilesPipeline(pm, options);
+  buildToLinalgPipeline(pm, options);
+  buildBufferizePipeline(pm);
+  pm.addPass(createOutlineKernelsPass());
+  DistributePassOptions distribute;
+  // An unknown target is reported by the passes that generate code for it.
+  llvm::Expected<const Target &> target = lookupGpuTarget(options.target);
+  if (target)
+    distribute.maxSharedBytes = target->limits.sharedBytesPerBlock;
+  else
+    llvm::consumeError(target.takeError());
+  pm.addNestedPass<gpu::GPUModuleOp>(createDistributePass(distribute));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mamba::buildToPtxPipeline(OpPassManager &pm,
+                               const PipelineOptions &options) {
+  buildToNvgpuPipeline(pm, options);
+  ToNVVMPassOptions lower;
+  lower.target = options.target;
+  pm.addNestedPass<gpu::GPUModuleOp>(createToNVVMPass(lower));
+  SerializePassOptions serialize;
+  serialize.target = options.target;
+  pm.addPass(createSerializePass(serialize));
+}

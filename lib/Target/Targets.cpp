@@ -1,0 +1,83 @@
+//===- Targets.cpp - What the compiler can generate code for --------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mamba/Target/Targets.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+
+namespace mamba {
+namespace {
+
+constexpr GpuLimits dataCenterLimits() {
+  GpuLimits limits;
+  limits.sharedBytesPerBlock = 227 * 1024;
+  limits.sharedBytesPerSM = 228 * 1024;
+  limits.threadsPerSM = 2048;
+  return limits;
+}
+
+constexpr GpuLimits workstationLimits() {
+  GpuLimits limits;
+  limits.sharedBytesPerBlock = 99 * 1024;
+  limits.sharedBytesPerSM = 100 * 1024;
+  limits.threadsPerSM = 1536;
+  return limits;
+}
+
+constexpr Target targets[] = {
+    {"sm_90a", "sm_90a", "+ptx80", dataCenterLimits(), 132},
+    {"sm_100a", "sm_100a", "+ptx86", dataCenterLimits(), 148},
+    {"sm_103a", "sm_103a", "+ptx88", dataCenterLimits(), 0},
+    {"sm_120a", "sm_120a", "+ptx87", workstationLimits(), 0},
+    {"cpu", "", "", GpuLimits{0, 0, 0, 0, 0, 0, 0}, 0},
+};
+
+/// The nearest name that few enough edits lead to, or null.
+const Target *closest(StringRef name, ArrayRef<Target> candidates) {
+  const Target *best = nullptr;
+  unsigned bestDistance = 3; // Further away a suggestion is noise.
+  for (const Target &target : candidates) {
+    unsigned distance = name.edit_distance_insensitive(
+        target.name, /*AllowReplacements=*/true, bestDistance);
+    if (distance < bestDistance) {
+      best = &target;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+Expected<const Target &> lookup(StringRef name, ArrayRef<Target> candidates,
+                                StringRef kind) {
+  for (const Target &target : candidates)
+    if (target.name == name)
+      return target;
+  std::string message = ("unknown " + kind + " '" + name + "'").str();
+  if (const Target *target = closest(name, candidates))
+    message += (", did you mean '" + target->name + "'?").str();
+  message += " (known targets: ";
+  message +=
+      join(map_range(candidates, [](const Target &t) { return t.name; }), ", ");
+  return createStringError(message + ")");
+}
+
+} // namespace
+
+ArrayRef<Target> getTargets() { return targets; }
+
+Expected<const Target &> lookupTarget(StringRef name) {
+  return lookup(name, targets, "target");
+}
+
+Expected<const Target &> lookupGpuTarget(StringRef name) {
+  return lookup(name, ArrayRef(targets).drop_back(), "GPU target");
+}
+
+} // namespace mamba

@@ -1,0 +1,36 @@
+"""Every example of README.md and docs/ works; see run_examples.py."""
+
+import pytest
+
+import run_examples
+
+# Blocks of a page use files that earlier ones wrote.
+pytestmark = pytest.mark.xdist_group("docs")
+
+
+@pytest.mark.parametrize("example", run_examples.all_examples(), ids=lambda e: e.name)
+def test_example(example):
+    run_examples.run_example(example)
+
+
+@pytest.mark.parametrize("text, arguments", [
+    ("#mamba.plan<three_kernel tile [1]>", None),
+    ("func.func private @f()", None),
+    ("%d = f(%x : tensor<?xf32>) g(%d : tensor<2xf32>)\n", "%x: tensor<?xf32>"),
+    ("g %a, %b : memref<8xf32, strided<[2]>> to memref<8xf32>",
+     "%a: memref<8xf32, strided<[2]>>, %b: memref<8xf32>"),
+])
+def test_incomplete_blocks_get_a_module(text, arguments):
+    module = run_examples.complete_module(text)
+    if arguments is not None:
+        assert f"@example({arguments})" in module
+    elif text.startswith("#"):
+        assert module.startswith("module attributes")
+    else:
+        assert module == text
+
+
+def test_output_lines_must_appear_in_order():
+    run_examples.check_output(["a", "...", "b ... d"], "x a\ny b c d\n")
+    with pytest.raises(run_examples.ExampleError):
+        run_examples.check_output(["b", "a"], "a\nb\n")

@@ -1,0 +1,20 @@
+//===- mamba-lsp-server.cpp - Language server for MLIR with mamba ---------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mamba/Dialect/Mamba/IR/Mamba.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<mamba::MambaDialect>();
+  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+}
