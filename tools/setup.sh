@@ -17,7 +17,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(ca-certificates clang-22 cmake libgtest-dev libmlir-22-dev lld-22
-  llvm-22-dev llvm-22-tools mlir-22-tools ninja-build python3 python3-venv)
+  llvm-22-dev llvm-22-tools mlir-22-tools ninja-build nlohmann-json3-dev python3
+  python3-venv)
 jobs=
 ci=
 with_ptxas=
