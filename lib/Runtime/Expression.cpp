@@ -262,7 +262,9 @@ Constraint Constraint::parse(std::string_view text,
     throw Error(MAMBA_STATUS_BUNDLE, "not a condition on sizes: '" +
                                          std::string(text) +
                                          "' (expected a comparison)");
-  result.left = Expression::parse(text.substr(0, start), symbols);
+  std::string_view left = text.substr(0, start);
+  left = left.substr(0, left.find_last_not_of(' ') + 1);
+  result.left = Expression::parse(left, symbols);
   result.right = Expression::parse(text.substr(start + length), symbols);
   return result;
 }
