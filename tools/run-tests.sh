@@ -45,7 +45,7 @@ ctest --test-dir build --output-on-failure --parallel "$jobs" --no-tests=error |
 
 echo "run-tests: numerics and documentation"
 .venv/bin/python -m pytest --quiet --numprocesses "$jobs" --dist loadgroup \
-  ${quick:+--quick} test || status=1
+  ${quick:+--quick} test python || status=1
 
 if ((status)); then
   echo "run-tests: FAILED" >&2
