@@ -212,9 +212,11 @@ func.func @state_pass(%s: tensor<1x?x1x8x6xf32>, %cs: tensor<1x1x?x16xf32>,
 
 // -----
 
-// Where the sequence changes, nothing is carried and the decay is -inf. The
-// first chunk's predecessor has id 0, and the last chunk may be short.
-// CHECK:       #[[$LAST:.+]] = affine_map<(d0)[s0] -> (s0 - 1, d0 * 16 + 15)>
+// Unless the chunk is of the sequence carried in from its first to its last
+// token, nothing is carried and the decay is -inf. The first chunk's
+// predecessor has id 0, and the last chunk may be short.
+// CHECK-DAG:   #[[$LAST:.+]] = affine_map<(d0)[s0] -> (s0 - 1, d0 * 16 + 15)>
+// CHECK-DAG:   #[[$FIRST:.+]] = affine_map<(d0) -> (d0 * 16)>
 // CHECK-LABEL: func @state_pass_packed
 // CHECK-SAME:    %[[ID:[a-z0-9]+]]: tensor<1x?xi32>
 func.func @state_pass_packed(%id: tensor<1x?xi32>, %s: tensor<1x?x1x8x6xf32>,
@@ -228,7 +230,11 @@ func.func @state_pass_packed(%id: tensor<1x?xi32>, %s: tensor<1x?x1x8x6xf32>,
   // CHECK: %[[L:.+]] = tensor.dim %[[ID]], %c1
   // CHECK: %[[T:.+]] = affine.min #[[$LAST]](%[[C]])[%[[L]]]
   // CHECK: %[[IDC:.+]] = tensor.extract %[[ID]][%c0, %[[T]]]
-  // CHECK: %[[SAME:.+]] = arith.cmpi eq, %[[IDC]], %[[PREV]]
+  // CHECK: %[[T0:.+]] = affine.apply #[[$FIRST]](%[[C]])
+  // CHECK: %[[ID0:.+]] = tensor.extract %[[ID]][%c0, %[[T0]]]
+  // CHECK-DAG: %[[ENDS:.+]] = arith.cmpi eq, %[[IDC]], %[[PREV]]
+  // CHECK-DAG: %[[STARTS:.+]] = arith.cmpi eq, %[[ID0]], %[[PREV]]
+  // CHECK-DAG: %[[SAME:.+]] = arith.andi %[[ENDS]], %[[STARTS]]
   // CHECK: linalg.generic
   // CHECK: %[[KEPT:.+]] = arith.mulf
   // CHECK: %[[CARRIED:.+]] = arith.select %[[SAME]], %[[KEPT]], %[[ZERO]]
