@@ -422,8 +422,8 @@ void SharedPlanner::run(const LayoutDims &outs, bool warpOnly,
   tryVectors();
   for (SharedAccessKind kind :
        {SharedAccessKind::Matrix, SharedAccessKind::MatrixTransposed}) {
-    tryMatrix(/*storeMatrix=*/true, kind);
     tryMatrix(/*storeMatrix=*/false, kind);
+    tryMatrix(/*storeMatrix=*/true, kind);
   }
 
   plan.kind = ConversionPlan::ThroughShared;
