@@ -81,10 +81,11 @@ private:
                               Access load) const;
   bool alignVectors(Candidate &candidate, unsigned vectorBits) const;
   uint64_t cost(const Side &side, Access access) const;
-  uint64_t countSelects(const Side &side, Access access,
-                        const BinaryVectors &basis) const;
+  uint64_t moveCost(const Side &side, const BinaryVectors &registers,
+                    Access access, const BinaryVectors &basis) const;
 
-  BinaryVectors orderRegisters(const Side &side, Access access) const;
+  BinaryVectors orderRegisters(const Side &side, Access access,
+                               const BinaryVectors &basis) const;
   SharedAccess makeAccess(const Side &side, Access access,
                           const BinaryVectors &registers) const;
   void addRegisters(const BinaryVectors &wanted, const BinaryVectors &held,
@@ -139,8 +140,8 @@ void SharedPlanner::consider(const BinaryVectors &vector, Access store,
   if (!alignVectors(candidate, vector.size()))
     return;
   candidate.cost = cost(source, store) + cost(destination, load) +
-                   countSelects(source, store, candidate.basis) +
-                   countSelects(destination, load, candidate.basis);
+                   moveCost(source, from.registers, store, candidate.basis) +
+                   moveCost(destination, to.registers, load, candidate.basis);
   if (candidate.cost < best.cost)
     best = std::move(candidate);
 }
@@ -343,31 +344,39 @@ static BinaryVectors misalignments(const BinaryVectors &columns,
   return elements;
 }
 
-uint64_t SharedPlanner::countSelects(const Side &side, Access access,
-                                     const BinaryVectors &basis) const {
-  if (access.kind != SharedAccessKind::Vector)
-    return 0;
-  BinaryVectors threads = side.lanes;
-  threads.append(side.warps);
-  BinarySpan off(misalignments(threads, access.vectorBits, basis));
-  return uint64_t(off.rank()) << side.registers.size();
-}
-
 /// The order of registers that an access needs, as elements: first the vector
 /// (or the half of a pair), then the rest, at the start of their vectors.
-BinaryVectors SharedPlanner::orderRegisters(const Side &side,
-                                            Access access) const {
+BinaryVectors SharedPlanner::orderRegisters(const Side &side, Access access,
+                                            const BinaryVectors &basis) const {
   if (access.kind != SharedAccessKind::Vector)
     return side.registers;
-  BinaryVectors order(best.basis.begin(),
-                      best.basis.begin() + access.vectorBits);
+  BinaryVectors order(basis.begin(), basis.begin() + access.vectorBits);
   BinarySpan span(order);
-  BinaryVectors off =
-      misalignments(side.registers, access.vectorBits, best.basis);
+  BinaryVectors off = misalignments(side.registers, access.vectorBits, basis);
   for (auto [column, misalignment] : llvm::zip_equal(side.registers, off))
     if (span.add(column))
       order.push_back(column ^ misalignment);
   return order;
+}
+
+/// Instructions that bring registers in order.
+uint64_t SharedPlanner::moveCost(const Side &side,
+                                 const BinaryVectors &registers, Access access,
+                                 const BinaryVectors &basis) const {
+  BinaryVectors order = orderRegisters(side, access, basis);
+  // A renaming is free, but wins no tie; unless elements share registers of the
+  // machine and have to be packed anew.
+  uint64_t count = order != registers;
+  for (unsigned bit = 0; bit < std::min<unsigned>(wordBits, order.size());
+       ++bit)
+    if (bit >= registers.size() || order[bit] != registers[bit])
+      count = uint64_t(1) << order.size();
+  if (access.kind != SharedAccessKind::Vector)
+    return count;
+  BinaryVectors threads = side.lanes;
+  threads.append(side.warps);
+  BinarySpan off(misalignments(threads, access.vectorBits, basis));
+  return count + (uint64_t(off.rank()) << order.size());
 }
 
 SharedAccess SharedPlanner::makeAccess(const Side &side, Access access,
@@ -432,7 +441,7 @@ void SharedPlanner::run(const LayoutDims &outs, bool warpOnly,
   plan.sharedLayout =
       LinearLayout::fromColumns({{kOffset.str(), bits}}, outs, best.basis);
 
-  BinaryVectors stored = orderRegisters(source, best.store);
+  BinaryVectors stored = orderRegisters(source, best.store, best.basis);
   addRegisters(stored, from.registers, source, best.store, plan);
 
   ConversionStep store, barrier, load;
@@ -443,7 +452,7 @@ void SharedPlanner::run(const LayoutDims &outs, bool warpOnly,
   barrier.kind = ConversionStep::Barrier;
   barrier.warpOnly = warpOnly;
   load.kind = ConversionStep::Load;
-  BinaryVectors loaded = orderRegisters(destination, best.load);
+  BinaryVectors loaded = orderRegisters(destination, best.load, best.basis);
   load.access = makeAccess(destination, best.load, loaded);
   plan.steps.push_back(std::move(store));
   plan.steps.push_back(std::move(barrier));
