@@ -71,9 +71,9 @@ planConversion(const LinearLayout &from, const LinearLayout &to,
     return llvm::createStringError("expected layouts of the same tile, got " +
                                    from.str() + " and " + to.str());
   if (llvm::Error error = check(from, "the source"))
-    return std::move(error);
+    return error;
   if (llvm::Error error = check(to, "the destination"))
-    return std::move(error);
+    return error;
 
   unsigned warpBits = std::max(from.getInBits(kWarp), to.getInBits(kWarp));
   Columns source = getColumns(from, warpBits);

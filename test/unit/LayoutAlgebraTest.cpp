@@ -44,8 +44,7 @@ TEST(BinarySpan, AgreesWithEnumeration) {
       std::optional<uint64_t> sum = span.express(vector);
       EXPECT_EQ(bool(sum), all.count(vector) == 1);
       EXPECT_EQ(span.contains(vector), bool(sum));
-      if (sum)
-        EXPECT_EQ(multiply(vectors, *sum), vector);
+      EXPECT_EQ(sum ? multiply(vectors, *sum) : vector, vector);
       uint64_t least = 64, most = 0;
       for (uint64_t member : all) {
         least = std::min(least, vector ^ member);

@@ -82,10 +82,12 @@ void check(const LinearLayout &from, const LinearLayout &to,
   for (const ConversionStep &step : plan->steps) {
     bool shared =
         step.kind == ConversionStep::Store || step.kind == ConversionStep::Load;
-    if (plan->kind != ConversionPlan::ThroughShared)
-      ASSERT_FALSE(shared || step.kind == ConversionStep::Barrier) << what;
-    if (plan->kind == ConversionPlan::SameThread)
-      ASSERT_EQ(step.kind, ConversionStep::Registers) << what;
+    bool moves = step.kind == ConversionStep::Registers;
+    bool shuffles = step.kind == ConversionStep::Shuffle;
+    ASSERT_TRUE(moves ||
+                (shuffles ? plan->kind == ConversionPlan::WithinWarp
+                          : plan->kind == ConversionPlan::ThroughShared))
+        << what;
     if (!shared)
       continue;
     BankConflicts conflicts = countBankConflicts(step.access);
@@ -324,8 +326,8 @@ TEST(LayoutConversion, CopiesAreStoredOnce) {
                                coalescedLayout({64, 64}, 2, kWarps), 2);
   ASSERT_EQ(plan.kind, ConversionPlan::ThroughShared);
   for (const ConversionStep &step : plan.steps)
-    if (step.kind == ConversionStep::Store)
-      EXPECT_EQ(step.access.idleWarps, 2u);
+    EXPECT_EQ(step.access.idleWarps,
+              step.kind == ConversionStep::Store ? 2u : 0u);
 }
 
 TEST(LayoutConversion, ForcedSharedWithinWarpsNeedsNoBlockBarrier) {
