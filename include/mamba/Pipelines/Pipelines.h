@@ -47,6 +47,10 @@ void buildToCpuPipeline(mlir::OpPassManager &pm);
 void buildToNvgpuPipeline(mlir::OpPassManager &pm,
                           const PipelineOptions &options);
 
+/// Model level to kernels in the llvm and nvvm dialects, and their launches.
+void buildToNvvmPipeline(mlir::OpPassManager &pm,
+                         const PipelineOptions &options);
+
 /// Model level to `gpu.binary` operations that hold PTX, and their launches.
 void buildToPtxPipeline(mlir::OpPassManager &pm,
                         const PipelineOptions &options);
