@@ -55,8 +55,8 @@ void buildToNvvmPipeline(mlir::OpPassManager &pm,
 void buildToPtxPipeline(mlir::OpPassManager &pm,
                         const PipelineOptions &options);
 
-/// Registers `mamba-to-tiles`, `mamba-to-linalg-pipeline`, `mamba-to-cpu`,
-/// `mamba-to-nvgpu-pipeline` and `mamba-to-ptx`.
+/// Registers `mamba-to-tiles`, `mamba-to-linalg-pipeline`, `mamba-to-buffers`,
+/// `mamba-to-cpu`, `mamba-to-nvgpu-pipeline` and `mamba-to-ptx`.
 void registerMambaPipelines();
 
 } // namespace mamba

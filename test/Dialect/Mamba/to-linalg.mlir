@@ -212,6 +212,21 @@ func.func @state_pass(%s: tensor<1x?x1x8x6xf32>, %cs: tensor<1x1x?x16xf32>,
 
 // -----
 
+// States that nobody reads are not kept.
+// CHECK-LABEL: func @state_pass_only_last
+// CHECK:         scf.for {{.*}} -> (tensor<8x6xf32>) {
+// CHECK-NOT:     tensor.insert_slice
+// CHECK:         scf.yield
+func.func @state_pass_only_last(%s: tensor<1x?x1x8x6xf32>, %cs: tensor<1x1x?x16xf32>)
+    -> tensor<1x1x8x6xf32> {
+  %h, %last = mamba.state_pass states(%s : tensor<1x?x1x8x6xf32>)
+      dA_cumsum(%cs : tensor<1x1x?x16xf32>) -> chunk_states(tensor<1x?x1x8x6xf32>)
+      final_state(tensor<1x1x8x6xf32>)
+  return %last : tensor<1x1x8x6xf32>
+}
+
+// -----
+
 // Unless the chunk is of the sequence carried in from its first to its last
 // token, nothing is carried and the decay is -inf. The first chunk's
 // predecessor has id 0, and the last chunk may be short.
