@@ -31,7 +31,16 @@ LinearLayout detail::makeMap(const BinaryVectors &registers,
       {{out.str(), outBits}}, std::move(columns));
 }
 
-static llvm::Error check(const LinearLayout &layout, const char *side) {
+llvm::Error detail::checkElementBytes(unsigned elementBytes) {
+  if (llvm::isPowerOf2_32(elementBytes) && elementBytes <= 16)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      "expected elements of 1, 2, 4, 8 or 16 bytes, got " +
+      llvm::Twine(elementBytes));
+}
+
+llvm::Error detail::checkDistributed(const LinearLayout &layout,
+                                     const char *side) {
   for (const LayoutDim &dim : layout.getIns())
     if (dim.name != kRegister && dim.name != kLane && dim.name != kWarp)
       return llvm::createStringError(
@@ -47,7 +56,7 @@ static llvm::Error check(const LinearLayout &layout, const char *side) {
   return llvm::Error::success();
 }
 
-static Columns getColumns(const LinearLayout &layout, unsigned warpBits) {
+Columns detail::getColumns(const LinearLayout &layout, unsigned warpBits) {
   Columns columns;
   columns.registers.append(layout.getColumns(kRegister).begin(),
                            layout.getColumns(kRegister).end());
@@ -63,16 +72,14 @@ static Columns getColumns(const LinearLayout &layout, unsigned warpBits) {
 llvm::Expected<ConversionPlan>
 planConversion(const LinearLayout &from, const LinearLayout &to,
                const ConversionOptions &options) {
-  if (!llvm::isPowerOf2_32(options.elementBytes) || options.elementBytes > 16)
-    return llvm::createStringError(
-        "expected elements of 1, 2, 4, 8 or 16 bytes, got " +
-        llvm::Twine(options.elementBytes));
+  if (llvm::Error error = checkElementBytes(options.elementBytes))
+    return error;
   if (from.getOuts() != to.getOuts())
     return llvm::createStringError("expected layouts of the same tile, got " +
                                    from.str() + " and " + to.str());
-  if (llvm::Error error = check(from, "the source"))
+  if (llvm::Error error = checkDistributed(from, "the source"))
     return error;
-  if (llvm::Error error = check(to, "the destination"))
+  if (llvm::Error error = checkDistributed(to, "the destination"))
     return error;
 
   unsigned warpBits = std::max(from.getInBits(kWarp), to.getInBits(kWarp));

@@ -18,6 +18,11 @@ struct Columns {
   BinaryVectors registers, lanes, warps;
 };
 
+/// Checks what can be planned; `side` is for messages.
+llvm::Error checkDistributed(const LinearLayout &layout, const char *side);
+llvm::Error checkElementBytes(unsigned elementBytes);
+Columns getColumns(const LinearLayout &layout, unsigned warpBits);
+
 /// Builds the map of a step from columns for registers, lanes and warps.
 LinearLayout makeMap(const BinaryVectors &registers, const BinaryVectors &lanes,
                      const BinaryVectors &warps, llvm::StringRef out,

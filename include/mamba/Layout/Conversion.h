@@ -103,6 +103,21 @@ llvm::Expected<ConversionPlan> planConversion(const LinearLayout &from,
                                               const LinearLayout &to,
                                               const ConversionOptions &options);
 
+/// Plans the store of a value to shared memory whose layout is given, such as a
+/// tile that TMA will read: a Registers step if needed, then a Store. offsets
+/// maps the value's coordinates to the offset (sharedOffsets). Takes the access
+/// with the fewest instructions and wavefronts; whether it has bank conflicts
+/// is up to the layouts (countBankConflicts). Fails as planConversion does, or
+/// if offsets does not fit the value.
+llvm::Expected<std::vector<ConversionStep>>
+planSharedStore(const LinearLayout &from, const LinearLayout &offsets,
+                const ConversionOptions &options);
+
+/// The same for a load: a Load, then a Registers step if needed.
+llvm::Expected<std::vector<ConversionStep>>
+planSharedLoad(const LinearLayout &to, const LinearLayout &offsets,
+               const ConversionOptions &options);
+
 } // namespace mamba
 
 #endif // MAMBA_LAYOUT_CONVERSION_H
