@@ -71,7 +71,7 @@ assemble() {
 case " $* " in
 *" --ci "*) die "unknown option '--ci'" ;;
 *" --help "* | *" -h "*)
-  sed -n '3,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '3,/^# Licensed/{/^# Licensed/d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
   exit
   ;;
 esac

@@ -44,8 +44,8 @@ echo "run-tests: unit and lit tests"
 ctest --test-dir build --output-on-failure --parallel "$jobs" --no-tests=error || status=1
 
 echo "run-tests: numerics and documentation"
-.venv/bin/python -m pytest --quiet --numprocesses "$jobs" --dist loadgroup \
-  ${quick:+--quick} test python || status=1
+.venv/bin/python -m pytest --quiet --numprocesses "$jobs" ${quick:+--quick} test python ||
+  status=1
 
 if ((status)); then
   echo "run-tests: FAILED" >&2

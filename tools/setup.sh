@@ -49,11 +49,13 @@ done
 
 # System packages
 
-print_missing_packages() {
+missing=()
+
+find_missing_packages() {
   local package status
   for package in "${packages[@]}"; do
     status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) || true
-    [[ $status == installed ]] || echo "$package"
+    [[ $status == installed ]] || missing+=("$package")
   done
 }
 
@@ -79,7 +81,7 @@ install_packages() {
 }
 
 if command -v dpkg-query >/dev/null; then
-  mapfile -t missing < <(print_missing_packages)
+  find_missing_packages
   if ((${#missing[@]})); then
     install_packages "${missing[@]}"
   fi

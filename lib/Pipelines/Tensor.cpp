@@ -9,6 +9,7 @@
 #include "mamba/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -35,6 +36,7 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
 
 void mamba::buildToLinalgPipeline(OpPassManager &pm,
                                   const PipelineOptions &options) {
+  pm.addPass(createConvertElementwiseToLinalgPass());
   pm.addPass(createMambaToLinalgPass());
   addCleanup(pm);
   if (options.target == "cpu") {

@@ -139,7 +139,10 @@ def parse_mlir(example):
 
 def run_example(example):
     """Raises ExampleError unless the example works."""
-    (parse_mlir if example.info == "mlir" else run_shell)(example)
+    try:
+        (parse_mlir if example.info == "mlir" else run_shell)(example)
+    except ExampleError as error:
+        raise ExampleError(f"{example.name}: {error}") from None
 
 
 def main(files):
@@ -152,7 +155,7 @@ def main(files):
             print(f"ok      {example.name}", flush=True)
         except ExampleError as error:
             failures += 1
-            print(f"FAILED  {example.name}: {error}", flush=True)
+            print(f"FAILED  {error}", flush=True)
     print(f"{len(examples) - failures} of {len(examples)} examples work")
     return 1 if failures else 0
 

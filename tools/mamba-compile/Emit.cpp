@@ -127,7 +127,9 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
                       buildToTilesPipeline(manager, pipeline);
                       return buildToLinalgPipeline(manager, pipeline);
                     case Stage::LLVM:
-                      return buildToCpuPipeline(manager);
+                      return options.target->isGpu()
+                                 ? buildToNvvmPipeline(manager, pipeline)
+                                 : buildToCpuPipeline(manager);
                     case Stage::Ptx:
                     case Stage::Bundle:
                       return buildToPtxPipeline(manager, pipeline);

@@ -354,7 +354,7 @@ static Error parseStage(Options &options) {
     options.stage = it->first;
   }
   StringRef name = getStageName(options.stage);
-  if (isGpu && (options.stage == Stage::Object || options.stage == Stage::LLVM))
+  if (isGpu && options.stage == Stage::Object)
     return createStringError("--emit=" + name + " needs --target=cpu, got " +
                              options.target->name);
   if (!isGpu && (options.stage == Stage::Ptx || options.stage == Stage::Bundle))

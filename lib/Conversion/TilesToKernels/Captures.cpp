@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Captures.h"
+#include "mamba/Dialect/Mamba/IR/SizeNames.h"
 
+#include "mamba/Dialect/Mamba/IR/SizeNames.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -34,6 +37,9 @@ bool Captures::isBuffer(Value value) {
 }
 
 OpFoldResult Captures::sizeOf(Value buffer, int64_t dim) {
+  // Sizes of one name are one kernel parameter.
+  if (auto argument = dyn_cast<BlockArgument>(buffer))
+    std::tie(buffer, dim) = getFirstOfSize(argument, dim);
   auto type = cast<MemRefType>(buffer.getType());
   OpBuilder builder(loop);
   if (!type.isDynamicDim(dim))

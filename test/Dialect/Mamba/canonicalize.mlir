@@ -199,3 +199,43 @@ func.func @dead(%x: tensor<2x?x4x8xf32>, %dt: tensor<2x?x4xf32>, %A: tensor<4xf3
       final_state(tensor<2x4x8x6xf32>)
   return
 }
+
+// -----
+
+// CHECK-LABEL: func @unused_intermediate_states
+func.func @unused_intermediate_states(%state: tensor<?x4x8x6xf32>, %x: tensor<?x4x8xf32>,
+                                      %dt: tensor<?x4xf32>, %A: tensor<4xf32>,
+                                      %B: tensor<?x1x6xf32>, %dst: tensor<?xi32>)
+    -> (tensor<?x4x8xf32>, tensor<?x4x8x6xf32>) {
+  // CHECK: %[[Y:.+]], %[[NEW:.+]] = mamba.ssu softplus pad_slot_id(3) state(
+  // CHECK-SAME: dst_state_batch_indices(%{{[a-z0-9]+}} : tensor<?xi32>) {kept}
+  // CHECK-SAME: -> y(tensor<?x4x8xf32>) new_state(tensor<?x4x8x6xf32>){{$}}
+  // CHECK: return %[[Y]], %[[NEW]]
+  %y, %new, %between = mamba.ssu softplus pad_slot_id(3) state(%state : tensor<?x4x8x6xf32>)
+      x(%x : tensor<?x4x8xf32>) dt(%dt : tensor<?x4xf32>) A(%A : tensor<4xf32>)
+      B(%B : tensor<?x1x6xf32>) C(%B : tensor<?x1x6xf32>)
+      dst_state_batch_indices(%dst : tensor<?xi32>) {kept} -> y(tensor<?x4x8xf32>)
+      new_state(tensor<?x4x8x6xf32>) intermediate_states(tensor<?x1x4x8x6xf32>)
+  return %y, %new : tensor<?x4x8xf32>, tensor<?x4x8x6xf32>
+}
+
+// -----
+
+// Without a reader of the new state no slot is updated.
+// CHECK-LABEL: func @unused_new_state
+func.func @unused_new_state(%state: tensor<?x4x8x6xf32>, %x: tensor<?x4x8xf32>,
+                            %dt: tensor<?x4xf32>, %A: tensor<4xf32>, %B: tensor<?x1x6xf32>,
+                            %src: tensor<?xi32>, %dst: tensor<?xi32>)
+    -> (tensor<?x4x8xf32>, tensor<?x1x4x8x6xf32>) {
+  // CHECK: %[[Y:.+]], %[[BETWEEN:.+]] = mamba.ssu disable_state_update state(
+  // CHECK-SAME: C(%{{[a-z0-9]+}} : tensor<?x1x6xf32>) state_batch_indices(%{{[a-z0-9]+}} : tensor<?xi32>)
+  // CHECK-SAME: -> y(tensor<?x4x8xf32>) intermediate_states(tensor<?x1x4x8x6xf32>)
+  // CHECK: return %[[Y]], %[[BETWEEN]]
+  %y, %new, %between = mamba.ssu state(%state : tensor<?x4x8x6xf32>)
+      x(%x : tensor<?x4x8xf32>) dt(%dt : tensor<?x4xf32>) A(%A : tensor<4xf32>)
+      B(%B : tensor<?x1x6xf32>) C(%B : tensor<?x1x6xf32>)
+      state_batch_indices(%src : tensor<?xi32>) dst_state_batch_indices(%dst : tensor<?xi32>)
+      -> y(tensor<?x4x8xf32>) new_state(tensor<?x4x8x6xf32>)
+         intermediate_states(tensor<?x1x4x8x6xf32>)
+  return %y, %between : tensor<?x4x8xf32>, tensor<?x1x4x8x6xf32>
+}

@@ -172,6 +172,17 @@ func.func @rank_of_y(%state: tensor<?x4x8x6xf32>, %x: tensor<?x4x8xf32>,
 // ssu: what is written, and rows
 //===----------------------------------------------------------------------===//
 
+func.func @no_new_state(%state: tensor<?x4x8x6xf32>, %x: tensor<?x4x8xf32>,
+                        %dt: tensor<?x4xf32>, %A: tensor<4xf32>, %B: tensor<?x1x6xf32>) {
+  // expected-error @+1 {{expected 'new_state' without 'disable_state_update'}}
+  mamba.ssu state(%state : tensor<?x4x8x6xf32>) x(%x : tensor<?x4x8xf32>)
+      dt(%dt : tensor<?x4xf32>) A(%A : tensor<4xf32>) B(%B : tensor<?x1x6xf32>)
+      C(%B : tensor<?x1x6xf32>) -> y(tensor<?x4x8xf32>)
+  return
+}
+
+// -----
+
 func.func @new_state_of_disabled(%state: tensor<?x4x8x6xf32>, %x: tensor<?x4x8xf32>,
                                  %dt: tensor<?x4xf32>, %A: tensor<4xf32>,
                                  %B: tensor<?x1x6xf32>) {

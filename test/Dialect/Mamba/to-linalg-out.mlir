@@ -131,7 +131,8 @@ func.func @skip_of_rows(%D: tensor<1x8xf32>, %x: tensor<1x?x1x8xbf16>, %B: tenso
 // -----
 
 // Packed sequences: tokens of one id see each other, the entering state is
-// that of the id before the chunk, and padding gives 0.
+// that of the id before the chunk if the chunk continues it, and padding gives
+// 0.
 // CHECK-LABEL: func @packed
 // CHECK-SAME:    %[[ID:[a-z0-9]+]]: tensor<1x?xi32>, %[[PREVS:[a-z0-9]+]]: tensor<1x1xi32>
 func.func @packed(%id: tensor<1x?xi32>, %prev: tensor<1x1xi32>, %x: tensor<1x?x1x8xbf16>,
@@ -148,11 +149,14 @@ func.func @packed(%id: tensor<1x?xi32>, %prev: tensor<1x1xi32>, %x: tensor<1x?x1
   // CHECK-DAG: %[[COUNTS:.+]] = arith.andi %[[CAUSAL]], %[[BOTH]]
   // CHECK: arith.select %[[COUNTS]], %{{.+}}, %[[ZERO]]
   // CHECK: %[[PREV:.+]] = tensor.extract %[[PREVS]][%c0, %c0]
+  // CHECK: %[[ID0:.+]] = tensor.extract %[[ID]][%c0, %c0]
+  // CHECK: %[[CONTINUES:.+]] = arith.cmpi eq, %[[ID0]], %[[PREV]]
   // CHECK: linalg.generic
   // CHECK: ^bb0(%[[IN:[a-z0-9_]+]]: f32, %{{[a-z0-9_]+}}: f32, %{{[a-z0-9_]+}}: f32, %[[IDM:[a-z0-9_]+]]: i32, %{{[a-z0-9_]+}}: bf16):
   // CHECK: %[[ENTERING:.+]] = arith.mulf
   // CHECK: %[[SAME:.+]] = arith.cmpi eq, %[[IDM]], %[[PREV]]
-  // CHECK: %[[REACHES:.+]] = arith.select %[[SAME]], %[[ENTERING]], %[[ZERO]]
+  // CHECK: %[[BOTH:.+]] = arith.andi %[[CONTINUES]], %[[SAME]]
+  // CHECK: %[[REACHES:.+]] = arith.select %[[BOTH]], %[[ENTERING]], %[[ZERO]]
   // CHECK: %[[Y:.+]] = arith.addf %[[IN]], %[[REACHES]]
   // CHECK: %[[TOKEN:.+]] = arith.cmpi sge, %[[IDM]], %c0_i32
   // CHECK: %[[MASKED:.+]] = arith.select %[[TOKEN]], %[[Y]], %[[ZERO]]

@@ -93,6 +93,23 @@ func.func @tokens(%state: tensor<?x1x8x6xbf16>, %x: tensor<1x?x1x8xbf16>,
 
 // -----
 
+// A y that nobody reads is not computed.
+// CHECK-LABEL: func @only_state
+// CHECK:         scf.for {{.*}} -> (tensor<8x6xf32>) {
+// CHECK-NOT:     iterator_types = ["parallel", "reduction"]
+// CHECK:         return
+func.func @only_state(%state: tensor<?x1x8x6xf32>, %x: tensor<1x?x1x8xf32>,
+                      %dt: tensor<1x?x1xf32>, %A: tensor<1xf32>, %B: tensor<1x?x1x6xf32>)
+    -> tensor<?x1x8x6xf32> {
+  %y, %new, %between = mamba.ssu row state(%state : tensor<?x1x8x6xf32>)
+      x(%x : tensor<1x?x1x8xf32>) dt(%dt : tensor<1x?x1xf32>) A(%A : tensor<1xf32>)
+      B(%B : tensor<1x?x1x6xf32>) C(%B : tensor<1x?x1x6xf32>) -> y(tensor<1x?x1x8xf32>)
+      new_state(tensor<?x1x8x6xf32>) intermediate_states(tensor<1x?x1x8x6xf32>)
+  return %new : tensor<?x1x8x6xf32>
+}
+
+// -----
+
 // Skip and gate come after the sum and before the only rounding.
 // CHECK-LABEL: func @skip_and_gate
 func.func @skip_and_gate(%state: tensor<?x1x8x6xf32>, %x: tensor<1x1x8xf32>, %dt: tensor<1x1xf32>,

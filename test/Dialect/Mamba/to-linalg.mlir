@@ -212,9 +212,26 @@ func.func @state_pass(%s: tensor<1x?x1x8x6xf32>, %cs: tensor<1x1x?x16xf32>,
 
 // -----
 
-// Where the sequence changes, nothing is carried and the decay is -inf. The
-// first chunk's predecessor has id 0, and the last chunk may be short.
-// CHECK:       #[[$LAST:.+]] = affine_map<(d0)[s0] -> (s0 - 1, d0 * 16 + 15)>
+// States that nobody reads are not kept.
+// CHECK-LABEL: func @state_pass_only_last
+// CHECK:         scf.for {{.*}} -> (tensor<8x6xf32>) {
+// CHECK-NOT:     tensor.insert_slice
+// CHECK:         scf.yield
+func.func @state_pass_only_last(%s: tensor<1x?x1x8x6xf32>, %cs: tensor<1x1x?x16xf32>)
+    -> tensor<1x1x8x6xf32> {
+  %h, %last = mamba.state_pass states(%s : tensor<1x?x1x8x6xf32>)
+      dA_cumsum(%cs : tensor<1x1x?x16xf32>) -> chunk_states(tensor<1x?x1x8x6xf32>)
+      final_state(tensor<1x1x8x6xf32>)
+  return %last : tensor<1x1x8x6xf32>
+}
+
+// -----
+
+// Unless the chunk is of the sequence carried in from its first to its last
+// token, nothing is carried and the decay is -inf. The first chunk's
+// predecessor has id 0, and the last chunk may be short.
+// CHECK-DAG:   #[[$LAST:.+]] = affine_map<(d0)[s0] -> (s0 - 1, d0 * 16 + 15)>
+// CHECK-DAG:   #[[$FIRST:.+]] = affine_map<(d0) -> (d0 * 16)>
 // CHECK-LABEL: func @state_pass_packed
 // CHECK-SAME:    %[[ID:[a-z0-9]+]]: tensor<1x?xi32>
 func.func @state_pass_packed(%id: tensor<1x?xi32>, %s: tensor<1x?x1x8x6xf32>,
@@ -228,7 +245,11 @@ func.func @state_pass_packed(%id: tensor<1x?xi32>, %s: tensor<1x?x1x8x6xf32>,
   // CHECK: %[[L:.+]] = tensor.dim %[[ID]], %c1
   // CHECK: %[[T:.+]] = affine.min #[[$LAST]](%[[C]])[%[[L]]]
   // CHECK: %[[IDC:.+]] = tensor.extract %[[ID]][%c0, %[[T]]]
-  // CHECK: %[[SAME:.+]] = arith.cmpi eq, %[[IDC]], %[[PREV]]
+  // CHECK: %[[T0:.+]] = affine.apply #[[$FIRST]](%[[C]])
+  // CHECK: %[[ID0:.+]] = tensor.extract %[[ID]][%c0, %[[T0]]]
+  // CHECK-DAG: %[[ENDS:.+]] = arith.cmpi eq, %[[IDC]], %[[PREV]]
+  // CHECK-DAG: %[[STARTS:.+]] = arith.cmpi eq, %[[ID0]], %[[PREV]]
+  // CHECK-DAG: %[[SAME:.+]] = arith.andi %[[ENDS]], %[[STARTS]]
   // CHECK: linalg.generic
   // CHECK: %[[KEPT:.+]] = arith.mulf
   // CHECK: %[[CARRIED:.+]] = arith.select %[[SAME]], %[[KEPT]], %[[ZERO]]
@@ -256,14 +277,14 @@ func.func @state_pass_packed(%id: tensor<1x?xi32>, %s: tensor<1x?x1x8x6xf32>,
 // CHECK:             scf.for
 // CHECK:               linalg.generic
 // CHECK-NOT:           mamba.plan
-// CHECK:               linalg.matmul {{.*}}mamba.plan = #mamba.plan<three_kernel tile[1, 1, 1] inner[0, 2, 0]>
+// CHECK:               linalg.matmul {{.*}}mamba.plan = #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 2, 0]>
 // CHECK-NOT:     mamba.chunk_state
 // CHECK:         return
 func.func @loops(%x: tensor<2x?x4x8xbf16>, %B: tensor<2x?x1x6xbf16>, %d: tensor<2x4x?x16xf32>)
     -> tensor<2x?x4x8x6xf32> {
   %s = mamba.chunk_state x(%x : tensor<2x?x4x8xbf16>) B(%B : tensor<2x?x1x6xbf16>)
       dt(%d : tensor<2x4x?x16xf32>) dA_cumsum(%d : tensor<2x4x?x16xf32>)
-      {mamba.plan = #mamba.plan<three_kernel tile [1, 1, 1] inner [0, 2, 0]>}
+      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 1] inner [0, 2, 0]>}
       -> tensor<2x?x4x8x6xf32>
   return %s : tensor<2x?x4x8x6xf32>
 }

@@ -196,6 +196,8 @@ LogicalResult SsuOp::verify() {
       failed(verifySameElementType(*this, "new_state", getNewState(), "state",
                                    getState())))
     return failure();
+  if (!getDisableStateUpdate() && !getNewState())
+    return emitOpError("expected 'new_state' without 'disable_state_update'");
   if (getDisableStateUpdate() && getNewState())
     return emitOpError("expected no 'new_state' with 'disable_state_update'");
   if (getDisableStateUpdate() && getDstStateBatchIndices())
