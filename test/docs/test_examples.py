@@ -23,7 +23,7 @@ def test_mlir(example):
 
 
 @pytest.mark.parametrize("text, arguments", [
-    ("#mamba.plan<three_kernel tile [1]>", None),
+    ("#mamba.plan<chunk_parallel tile [1]>", None),
     ("func.func private @f()", None),
     ("%d = f(%x : tensor<?xf32>) g(%d : tensor<2xf32>)\n", "%x: tensor<?xf32>"),
     ("g %a, %b : memref<8xf32, strided<[2]>> to memref<8xf32>",

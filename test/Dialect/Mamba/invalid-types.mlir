@@ -253,34 +253,34 @@ func.func @rank_of_intermediate_states(%state: tensor<?x4x8x6xf32>, %x: tensor<?
 //===----------------------------------------------------------------------===//
 
 // expected-error @+1 {{expected tile sizes of at least 0, got -1}}
-func.func @negative_tile() attributes {p = #mamba.plan<three_kernel tile [1, -1]>} {
+func.func @negative_tile() attributes {p = #mamba.plan<chunk_parallel tile [1, -1]>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{expected tile sizes of at least 0, got -32}}
-func.func @negative_inner() attributes {p = #mamba.plan<three_kernel tile [1] inner [-32]>} {
+func.func @negative_inner() attributes {p = #mamba.plan<chunk_parallel tile [1] inner [-32]>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{expected 1 to 32 warps, got 0}}
-func.func @no_warp() attributes {p = #mamba.plan<three_kernel tile [1] warps 0>} {
+func.func @no_warp() attributes {p = #mamba.plan<chunk_parallel tile [1] warps 0>} {
   return
 }
 
 // -----
 
 // expected-error @+1 {{expected 1 to 32 warps, got 33}}
-func.func @too_many_warps() attributes {p = #mamba.plan<three_kernel tile [1] warps 33>} {
+func.func @too_many_warps() attributes {p = #mamba.plan<chunk_parallel tile [1] warps 33>} {
   return
 }
 
 // -----
 
-// expected-error @+2 {{expected ::mamba::Schedule to be one of: three_kernel}}
+// expected-error @+2 {{expected ::mamba::Schedule to be one of: chunk_parallel}}
 // expected-error @+1 {{failed to parse Mamba_PlanAttr parameter 'schedule'}}
 func.func @unknown_schedule() attributes {p = #mamba.plan<fused tile [1]>} {
   return

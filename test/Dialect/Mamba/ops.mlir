@@ -154,14 +154,14 @@ func.func @chunk_out_all(%D: tensor<4x8xf16>, %z: tensor<2x?x4x8xbf16>,
   // CHECK: mamba.chunk_out mask<causal>
   // CHECK-SAME: D(%[[D]] : tensor<4x8xf16>) z(%[[Z]] : tensor<2x?x4x8xbf16>)
   // CHECK-SAME: seq_idx(%[[ID]] : tensor<2x?xi32>) prev_seq_idx(%[[PREV]] : tensor<2x?xi32>)
-  // CHECK-SAME: {mamba.plan = #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[32, 0] warps 8>}
+  // CHECK-SAME: {mamba.plan = #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[32, 0] warps 8>}
   %y = mamba.chunk_out mask<causal> x(%z : tensor<2x?x4x8xbf16>)
       B(%B : tensor<2x?x1x6xbf16>) C(%B : tensor<2x?x1x6xbf16>)
       dt(%d : tensor<2x4x?x16xf32>) dA_cumsum(%d : tensor<2x4x?x16xf32>)
       chunk_states(%h : tensor<2x?x4x8x6xf32>) D(%D : tensor<4x8xf16>)
       z(%z : tensor<2x?x4x8xbf16>) seq_idx(%id : tensor<2x?xi32>)
       prev_seq_idx(%prev : tensor<2x?xi32>) {mamba.plan =
-        #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [32, 0] warps 8>}
+        #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>}
       -> tensor<2x?x4x8xbf16>
   return %y : tensor<2x?x4x8xbf16>
 }
@@ -293,10 +293,10 @@ func.func @ssu_row(%state: tensor<?x1x8x6xf32>, %x: tensor<1x1x8xbf16>,
 // CHECK-LABEL: func @plans
 func.func @plans() attributes {
   // The default of warps is 4 and not printed.
-  // CHECK-SAME: a = #mamba.plan<three_kernel tile[1, 0, 16]>
-  a = #mamba.plan<three_kernel tile [1, 0, 16] warps 4>,
-  // CHECK-SAME: b = #mamba.plan<three_kernel tile[0] inner[0, 64, 0] warps 32>
-  b = #mamba.plan<three_kernel tile [0] inner [0, 64, 0] warps 32>,
+  // CHECK-SAME: a = #mamba.plan<chunk_parallel tile[1, 0, 16]>
+  a = #mamba.plan<chunk_parallel tile [1, 0, 16] warps 4>,
+  // CHECK-SAME: b = #mamba.plan<chunk_parallel tile[0] inner[0, 64, 0] warps 32>
+  b = #mamba.plan<chunk_parallel tile [0] inner [0, 64, 0] warps 32>,
   // CHECK-SAME: c = #mamba.mask<causal>
   c = #mamba.mask<causal>
 } {

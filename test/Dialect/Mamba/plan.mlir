@@ -7,7 +7,7 @@
 func.func @chunk_cumsum(%dt: tensor<?x?x24xbf16>, %A: tensor<24xf32>)
     -> (tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>) {
   // CHECK: mamba.chunk_cumsum
-  // CHECK-SAME: mamba.plan = #mamba.plan<three_kernel tile[1, 1, 1]>}
+  // CHECK-SAME: mamba.plan = #mamba.plan<chunk_parallel tile[1, 1, 1]>}
   %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<?x?x24xbf16>)
       A(%A : tensor<24xf32>) -> tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>
   return %d, %cs : tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>
@@ -20,8 +20,8 @@ func.func @chunk_cumsum(%dt: tensor<?x?x24xbf16>, %A: tensor<24xf32>)
 // SMALL-LABEL: func @chunk_state
 func.func @chunk_state(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
                        %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x64x128xf32> {
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 1] inner[0, 64, 0] warps 8>
-  // SMALL: #mamba.plan<three_kernel tile[1, 1, 1] inner[0, 16, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 64, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 16, 0] warps 8>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x64xbf16>) B(%B : tensor<?x?x1x128xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x64x128xf32>
@@ -35,8 +35,8 @@ func.func @chunk_state(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
 // SMALL-LABEL: func @chunk_state_f32
 func.func @chunk_state_f32(%x: tensor<?x?x24x80xf32>, %B: tensor<?x?x1x48xf32>,
                            %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x80x48xf32> {
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 1] inner[0, 16, 0] warps 8>
-  // SMALL: #mamba.plan<three_kernel tile[1, 1, 1] inner[0, 8, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 16, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 8, 0] warps 8>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x80xf32>) B(%B : tensor<?x?x1x48xf32>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x80x48xf32>
@@ -50,8 +50,8 @@ func.func @chunk_state_f32(%x: tensor<?x?x24x80xf32>, %B: tensor<?x?x1x48xf32>,
 // SMALL-LABEL: func @state_pass
 func.func @state_pass(%s: tensor<?x?x24x64x128xf32>, %cs: tensor<?x24x?x128xf32>)
     -> tensor<?x?x24x64x128xbf16> {
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 16, 0] warps 8>
-  // SMALL: #mamba.plan<three_kernel tile[1, 1, 8, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 16, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 8, 0] warps 8>
   %h = mamba.state_pass states(%s : tensor<?x?x24x64x128xf32>)
       dA_cumsum(%cs : tensor<?x24x?x128xf32>) -> chunk_states(tensor<?x?x24x64x128xbf16>)
   return %h : tensor<?x?x24x64x128xbf16>
@@ -63,7 +63,7 @@ func.func @state_pass(%s: tensor<?x?x24x64x128xf32>, %cs: tensor<?x24x?x128xf32>
 // CHECK-LABEL: func @state_pass_odd
 func.func @state_pass_odd(%s: tensor<?x?x24x36x7xf32>, %cs: tensor<?x24x?x128xf32>)
     -> tensor<?x?x24x36x7xf32> {
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 4, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 4, 0] warps 8>
   %h = mamba.state_pass states(%s : tensor<?x?x24x36x7xf32>)
       dA_cumsum(%cs : tensor<?x24x?x128xf32>) -> chunk_states(tensor<?x?x24x36x7xf32>)
   return %h : tensor<?x?x24x36x7xf32>
@@ -77,8 +77,8 @@ func.func @state_pass_odd(%s: tensor<?x?x24x36x7xf32>, %cs: tensor<?x24x?x128xf3
 func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x32xbf16>,
                      %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x64x32xbf16>)
     -> tensor<?x?x24x64xbf16> {
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[32, 0] warps 8>
-  // SMALL: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[2, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[32, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[2, 0] warps 8>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x64xbf16>)
       B(%B : tensor<?x?x1x32xbf16>) C(%B : tensor<?x?x1x32xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
@@ -93,7 +93,7 @@ func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x32xbf16>,
 func.func @chunk_out_too_large(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
                                %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x64x128xbf16>)
     -> tensor<?x?x24x64xbf16> {
-  // SMALL: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[1, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[1, 0] warps 8>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x64xbf16>)
       B(%B : tensor<?x?x1x128xbf16>) C(%B : tensor<?x?x1x128xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
@@ -108,8 +108,8 @@ func.func @chunk_out_too_large(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128x
 func.func @ssu(%state: tensor<?x24x64x128xf32>, %x: tensor<?x24x64xbf16>,
                %dt: tensor<?x24xbf16>, %A: tensor<24xf32>, %B: tensor<?x1x128xbf16>)
     -> (tensor<?x24x64xbf16>, tensor<?x24x64x128xf32>) {
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 16]>
-  // SMALL: #mamba.plan<three_kernel tile[1, 1, 8]>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 16]>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 8]>
   %y, %new = mamba.ssu state(%state : tensor<?x24x64x128xf32>) x(%x : tensor<?x24x64xbf16>)
       dt(%dt : tensor<?x24xbf16>) A(%A : tensor<24xf32>) B(%B : tensor<?x1x128xbf16>)
       C(%B : tensor<?x1x128xbf16>) -> y(tensor<?x24x64xbf16>)
@@ -125,9 +125,9 @@ func.func @by_hand(%x: tensor<?x?x24x64xbf16>, %dt: tensor<?x?x24xbf16>, %A: ten
                    %B: tensor<?x?x1x128xbf16>)
     -> (tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>, tensor<?x?x24x64xbf16>) {
   // CHECK: mamba.chunk_cumsum
-  // CHECK-SAME: {mamba.plan = #mamba.plan<three_kernel tile[1, 0, 2] warps 16>}
+  // CHECK-SAME: {mamba.plan = #mamba.plan<chunk_parallel tile[1, 0, 2] warps 16>}
   %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<?x?x24xbf16>)
-      A(%A : tensor<24xf32>) {mamba.plan = #mamba.plan<three_kernel tile [1, 0, 2] warps 16>}
+      A(%A : tensor<24xf32>) {mamba.plan = #mamba.plan<chunk_parallel tile [1, 0, 2] warps 16>}
       -> tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>
   // CHECK: mamba.ssd
   // CHECK-NOT: mamba.plan

@@ -32,7 +32,7 @@ func.func @fused(%a: tensor<?x16xf32>, %b: tensor<16x64xbf16>) -> tensor<?x64xf3
   } -> tensor<?x16xbf16>
   %e = tensor.empty(%rows) : tensor<?x64xf32>
   %zeros = linalg.fill ins(%zero : f32) outs(%e : tensor<?x64xf32>) -> tensor<?x64xf32>
-  %r = linalg.matmul {mamba.plan = #mamba.plan<three_kernel tile [1] inner [8, 0, 0]>}
+  %r = linalg.matmul {mamba.plan = #mamba.plan<chunk_parallel tile [1] inner [8, 0, 0]>}
       ins(%rounded, %b : tensor<?x16xbf16>, tensor<16x64xbf16>)
       outs(%zeros : tensor<?x64xf32>) -> tensor<?x64xf32>
   return %r : tensor<?x64xf32>
@@ -47,7 +47,7 @@ func.func @fused(%a: tensor<?x16xf32>, %b: tensor<16x64xbf16>) -> tensor<?x64xf3
 // CHECK:         linalg.matmul {{.*}} -> tensor<32x16xf32>
 func.func @columns(%a: tensor<32x8xf32>, %b: tensor<8x64xf32>, %c: tensor<32x64xf32>)
     -> tensor<32x64xf32> {
-  %r = linalg.matmul {mamba.plan = #mamba.plan<three_kernel tile [1] inner [0, 16]>}
+  %r = linalg.matmul {mamba.plan = #mamba.plan<chunk_parallel tile [1] inner [0, 16]>}
       ins(%a, %b : tensor<32x8xf32>, tensor<8x64xf32>)
       outs(%c : tensor<32x64xf32>) -> tensor<32x64xf32>
   return %r : tensor<32x64xf32>
@@ -62,10 +62,10 @@ func.func @columns(%a: tensor<32x8xf32>, %b: tensor<8x64xf32>, %c: tensor<32x64x
 // CHECK:         return
 func.func @whole(%a: tensor<32x8xf32>, %b: tensor<8x64xf32>, %c: tensor<32x64xf32>)
     -> tensor<32x64xf32> {
-  %r = linalg.matmul {mamba.plan = #mamba.plan<three_kernel tile [1] inner [0, 0, 0]>}
+  %r = linalg.matmul {mamba.plan = #mamba.plan<chunk_parallel tile [1] inner [0, 0, 0]>}
       ins(%a, %b : tensor<32x8xf32>, tensor<8x64xf32>)
       outs(%c : tensor<32x64xf32>) -> tensor<32x64xf32>
-  %s = linalg.matmul {mamba.plan = #mamba.plan<three_kernel tile [1]>}
+  %s = linalg.matmul {mamba.plan = #mamba.plan<chunk_parallel tile [1]>}
       ins(%a, %b : tensor<32x8xf32>, tensor<8x64xf32>)
       outs(%r : tensor<32x64xf32>) -> tensor<32x64xf32>
   %t = linalg.matmul ins(%a, %b : tensor<32x8xf32>, tensor<8x64xf32>)
@@ -80,7 +80,7 @@ func.func @whole(%a: tensor<32x8xf32>, %b: tensor<8x64xf32>, %c: tensor<32x64xf3
 // CHECK:         mamba.chunk_cumsum {{.*}} {mamba.plan
 func.func @other(%dt: tensor<2x?x24xbf16>, %A: tensor<24xf32>) -> tensor<2x24x?x128xf32> {
   %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<2x?x24xbf16>)
-      A(%A : tensor<24xf32>) {mamba.plan = #mamba.plan<three_kernel tile [1, 1, 1] inner [8]>}
+      A(%A : tensor<24xf32>) {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 1] inner [8]>}
       -> tensor<2x24x?x128xf32>, tensor<2x24x?x128xf32>
   return %cs : tensor<2x24x?x128xf32>
 }

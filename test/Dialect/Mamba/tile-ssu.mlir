@@ -41,7 +41,7 @@ func.func @rows(%state: tensor<?x6x16x8xf32>, %x: tensor<?x6x16xbf16>, %dt: tens
   // FOR: tensor.insert_slice %[[NEWT]] into %[[A2]]
   %y, %new = mamba.ssu state(%state : tensor<?x6x16x8xf32>) x(%x : tensor<?x6x16xbf16>)
       dt(%dt : tensor<?x6xbf16>) A(%A : tensor<6xf32>) B(%B : tensor<?x3x8xbf16>)
-      C(%B : tensor<?x3x8xbf16>) {mamba.plan = #mamba.plan<three_kernel tile [1, 1, 4]>}
+      C(%B : tensor<?x3x8xbf16>) {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 4]>}
       -> y(tensor<?x6x16xbf16>) new_state(tensor<?x6x16x8xf32>)
   return %y, %new : tensor<?x6x16xbf16>, tensor<?x6x16x8xf32>
 }
@@ -142,7 +142,7 @@ func.func @batch_of_one(%state: tensor<8x1x16x8xf32>, %src: tensor<1xi32>,
   %y, %new = mamba.ssu state(%state : tensor<8x1x16x8xf32>) x(%x : tensor<1x1x16xbf16>)
       dt(%dt : tensor<1x1xbf16>) A(%A : tensor<1xf32>) B(%B : tensor<1x1x8xbf16>)
       C(%B : tensor<1x1x8xbf16>) state_batch_indices(%src : tensor<1xi32>)
-      {mamba.plan = #mamba.plan<three_kernel tile [0, 0, 4]>}
+      {mamba.plan = #mamba.plan<chunk_parallel tile [0, 0, 4]>}
       -> y(tensor<1x1x16xbf16>) new_state(tensor<8x1x16x8xf32>)
   return %y, %new : tensor<1x1x16xbf16>, tensor<8x1x16x8xf32>
 }
@@ -162,7 +162,7 @@ func.func @all_rows(%state: tensor<?x6x16x8xf32>, %src: tensor<?xi32>,
   %y, %new = mamba.ssu state(%state : tensor<?x6x16x8xf32>) x(%x : tensor<?x6x16xbf16>)
       dt(%dt : tensor<?x6xbf16>) A(%A : tensor<6xf32>) B(%B : tensor<?x1x8xbf16>)
       C(%B : tensor<?x1x8xbf16>) state_batch_indices(%src : tensor<?xi32>)
-      {mamba.plan = #mamba.plan<three_kernel tile [0, 2, 0]>}
+      {mamba.plan = #mamba.plan<chunk_parallel tile [0, 2, 0]>}
       -> y(tensor<?x6x16xbf16>) new_state(tensor<?x6x16x8xf32>)
   return %y, %new : tensor<?x6x16xbf16>, tensor<?x6x16x8xf32>
 }

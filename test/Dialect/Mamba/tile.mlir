@@ -62,11 +62,11 @@ func.func @planned(%dt: tensor<2x200x24xbf16>, %A: tensor<24xf32>)
   // CHECK-DAG: %[[N:.+]] = affine.min #[[$COUNT]](%[[C]])
   // CHECK-DAG: %[[DTT:.+]] = tensor.extract_slice %[[DT]][0, %[[T]], %[[H]]] [2, %[[N]], 12]
   // CHECK: mamba.chunk_cumsum {{.*}} dt(%[[DTT]] : tensor<2x?x12xbf16>)
-  // CHECK-SAME: mamba.plan = #mamba.plan<three_kernel tile[0, 12, 1] warps 8>
+  // CHECK-SAME: mamba.plan = #mamba.plan<chunk_parallel tile[0, 12, 1] warps 8>
   // CHECK-SAME: -> tensor<2x12x1x128xf32>, tensor<2x12x1x128xf32>
-  // CHECK: {mamba.kernel = "chunk_cumsum", mamba.plan = #mamba.plan<three_kernel tile[0, 12, 1] warps 8>, mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  // CHECK: {mamba.kernel = "chunk_cumsum", mamba.plan = #mamba.plan<chunk_parallel tile[0, 12, 1] warps 8>, mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<2x200x24xbf16>)
-      A(%A : tensor<24xf32>) {mamba.plan = #mamba.plan<three_kernel tile [0, 12, 1] warps 8>}
+      A(%A : tensor<24xf32>) {mamba.plan = #mamba.plan<chunk_parallel tile [0, 12, 1] warps 8>}
       -> tensor<2x24x2x128xf32>, tensor<2x24x2x128xf32>
   return %d, %cs : tensor<2x24x2x128xf32>, tensor<2x24x2x128xf32>
 }
@@ -84,7 +84,7 @@ func.func @whole(%x: tensor<?x?x?x64xbf16>, %B: tensor<?x?x?x128xbf16>,
   // CHECK: return %[[R]]
   %s = mamba.chunk_state x(%x : tensor<?x?x?x64xbf16>) B(%B : tensor<?x?x?x128xbf16>)
       dt(%d : tensor<?x?x?x128xf32>) dA_cumsum(%d : tensor<?x?x?x128xf32>)
-      {mamba.plan = #mamba.plan<three_kernel tile [0, 0, 0]>} -> tensor<?x?x?x64x128xf32>
+      {mamba.plan = #mamba.plan<chunk_parallel tile [0, 0, 0]>} -> tensor<?x?x?x64x128xf32>
   return %s : tensor<?x?x?x64x128xf32>
 }
 
@@ -177,7 +177,7 @@ func.func @previous_id(%x: tensor<2x?x24x64xbf16>, %B: tensor<2x?x8x32xbf16>,
       dt(%d : tensor<2x24x?x128xf32>) dA_cumsum(%d : tensor<2x24x?x128xf32>)
       chunk_states(%h : tensor<2x?x24x64x32xbf16>) D(%D : tensor<24x64xf32>)
       seq_idx(%id : tensor<2x?xi32>)
-      {mamba.plan = #mamba.plan<three_kernel tile [1, 1, 3, 32]>} -> tensor<2x?x24x64xbf16>
+      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 3, 32]>} -> tensor<2x?x24x64xbf16>
   return %y : tensor<2x?x24x64xbf16>
 }
 
@@ -207,7 +207,7 @@ func.func @previous_id_known(%prev: tensor<2x?xi32>, %id: tensor<2x?xi32>,
       B(%B : tensor<2x?x8x32xbf16>) C(%B : tensor<2x?x8x32xbf16>)
       dt(%d : tensor<2x8x?x128xf32>) dA_cumsum(%d : tensor<2x8x?x128xf32>)
       chunk_states(%h : tensor<2x?x8x64x32xbf16>) seq_idx(%id : tensor<2x?xi32>)
-      {mamba.plan = #mamba.plan<three_kernel tile [0, 0, 1, 0]>} -> tensor<2x?x8x64xbf16>
+      {mamba.plan = #mamba.plan<chunk_parallel tile [0, 0, 1, 0]>} -> tensor<2x?x8x64xbf16>
   return %y, %z : tensor<2x?x8x64xbf16>, tensor<2x?x8x64xbf16>
 }
 
@@ -243,7 +243,7 @@ func.func @state_pass(%s: tensor<2x?x24x64x128xf32>, %cs: tensor<2x24x?x128xf32>
   // FOR: tensor.insert_slice %{{.+}} into %{{.+}}[%[[I]], %[[H]]] [1, %[[SIZE]]]
   %h, %last, %decay = mamba.state_pass states(%s : tensor<2x?x24x64x128xf32>)
       dA_cumsum(%cs : tensor<2x24x?x128xf32>) initial_state(%init : tensor<2x24x64x128xbf16>)
-      {mamba.plan = #mamba.plan<three_kernel tile [1, 1, 16, 0]>}
+      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 16, 0]>}
       -> chunk_states(tensor<2x?x24x64x128xbf16>) final_state(tensor<2x24x64x128xbf16>)
          total_decay(tensor<2x24xf32>)
   return %h, %last, %decay
@@ -264,7 +264,7 @@ func.func @first_of_two(%s: tensor<2x?x24x64x128xf32>, %cs: tensor<2x24x?x128xf3
   // CHECK: tensor.parallel_insert_slice %{{.+}} into %{{.+}}[0, %[[H]]] [2, %[[SIZE]]]
   %h, %decay = mamba.state_pass states(%s : tensor<2x?x24x64x128xf32>)
       dA_cumsum(%cs : tensor<2x24x?x128xf32>)
-      {mamba.plan = #mamba.plan<three_kernel tile [0, 6, 16, 64]>}
+      {mamba.plan = #mamba.plan<chunk_parallel tile [0, 6, 16, 64]>}
       -> chunk_states(tensor<2x?x24x64x128xf32>) total_decay(tensor<2x24xf32>)
   return %h, %decay : tensor<2x?x24x64x128xf32>, tensor<2x24xf32>
 }

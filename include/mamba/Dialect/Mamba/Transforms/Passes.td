@@ -86,7 +86,7 @@ def MambaPlanPass : Pass<"mamba-plan"> {
   let summary = "Decide how each operation is lowered for a target";
   let description = [{
     Attaches a `#mamba.plan` to every operation that tiles and has none; a plan
-    written by hand stays. Schedule `three_kernel`: every operation is one
+    written by hand stays. Schedule `chunk_parallel`: every operation is one
     kernel and a block computes one unit tile, except that head-dim rows of
     `mamba.state_pass` and `mamba.ssu`, whose loops are element-wise in them,
     are spread over blocks. `inner` is chosen so that a block's temporaries fit
@@ -98,7 +98,7 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     becomes
     ```mlir
     %y = mamba.chunk_out mask<causal> .. {mamba.plan =
-      #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [32, 0] warps 8>}
+      #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>}
       -> tensor<2x?x24x64xbf16>
     ```
   }];
