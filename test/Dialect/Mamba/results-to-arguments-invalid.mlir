@@ -51,6 +51,17 @@ func.func private @declared() -> tensor<4xf32>
 
 // -----
 
+module @outer {
+  module @inner {
+    // expected-error @+1 {{expected no tensors in the signature of a nested module's function}}
+    func.func @nested(%x: tensor<4xf32>) {
+      return
+    }
+  }
+}
+
+// -----
+
 func.func @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }

@@ -8,6 +8,7 @@
 #include "mamba/Dialect/Mamba/IR/DimensionRoles.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -77,12 +78,14 @@ private:
                << stringify(role) << " to be at least 1, got 0";
     int64_t length = size(Role::Length), chunk = size(Role::Chunk),
             chunks = size(Role::Chunks);
-    if (!ShapedType::isDynamic(length) && !ShapedType::isDynamic(chunk) &&
-        !ShapedType::isDynamic(chunks) &&
-        chunks != (length + chunk - 1) / chunk)
+    if (ShapedType::isDynamic(length) || ShapedType::isDynamic(chunk) ||
+        ShapedType::isDynamic(chunks))
+      return success();
+    int64_t expected = llvm::divideCeilSigned(length, chunk);
+    if (chunks != expected)
       return op->emitOpError("expected ")
-             << (length + chunk - 1) / chunk << " chunks of " << chunk
-             << " for length " << length << ", got " << chunks;
+             << expected << " chunks of " << chunk << " for length " << length
+             << ", got " << chunks;
     return success();
   }
 
