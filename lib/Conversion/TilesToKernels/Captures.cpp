@@ -107,7 +107,9 @@ LogicalResult Captures::add(Value value) {
     addIndex(value);
     return success();
   }
-  if (op && isMemoryEffectFree(op) && op->getNumRegions() == 0) {
+  // A kernel's module does not hold the host's constants.
+  bool isGlobal = isa_and_nonnull<memref::GetGlobalOp>(op);
+  if (op && !isGlobal && isMemoryEffectFree(op) && op->getNumRegions() == 0) {
     for (Value operand : op->getOperands())
       if (failed(add(operand)))
         return failure();
@@ -125,6 +127,11 @@ LogicalResult Captures::collect() {
   hoistSizes();
   Region &body = loop.getRegion();
   WalkResult result = body.walk([&](Operation *op) {
+    if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
+      (void)refuse(global, "no constant tensors in a kernel (pass them as "
+                           "arguments)");
+      return WalkResult::interrupt();
+    }
     for (Value operand : op->getOperands())
       if (!body.isAncestor(operand.getParentRegion()) && failed(add(operand)))
         return WalkResult::interrupt();
