@@ -1,0 +1,203 @@
+//===- Access.cpp - Checked accesses to memory ----------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Block.h"
+
+using namespace llvm;
+
+namespace mamba::sim {
+
+static StringRef getVerb(AccessKind kind) {
+  return kind == AccessKind::Load    ? "read"
+         : kind == AccessKind::Store ? "write"
+                                     : "atomic operation";
+}
+
+uint8_t *Warp::access(const Inst &inst, unsigned lane, Space space,
+                      uint64_t address, unsigned bytes, AccessKind kind,
+                      const uint8_t *value) {
+  if (space == Space::Generic) {
+    uint64_t window = address & ~(kWindowBytes - 1);
+    uint64_t offset = address & (kWindowBytes - 1);
+    if (window == kSharedWindow)
+      return accessShared(inst, lane, offset, bytes, kind, value);
+    if (window == kLocalWindow)
+      return accessLocal(inst, lane, offset, bytes, kind);
+    if (window == kParamWindow)
+      return accessParam(inst, lane, offset, bytes, kind);
+    return accessGlobal(inst, lane, address, bytes, kind);
+  }
+  switch (space) {
+  case Space::Shared:
+    return accessShared(inst, lane, address, bytes, kind, value);
+  case Space::Local:
+    return accessLocal(inst, lane, address, bytes, kind);
+  case Space::Param:
+    return accessParam(inst, lane, address, bytes, kind);
+  default:
+    return accessGlobal(inst, lane, address, bytes, kind);
+  }
+}
+
+/// Whether [offset, offset + bytes) leaves [0, size).
+static bool isOutside(uint64_t offset, unsigned bytes, uint64_t size) {
+  return offset > size || size - offset < bytes;
+}
+
+static bool isMisaligned(uint64_t address, unsigned bytes) {
+  return address & (bytes - 1);
+}
+
+uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
+                            unsigned bytes, AccessKind kind) {
+  Buffer *buffer = block.launch.device.lookup(address);
+  if (!buffer) {
+    report(FindingKind::OutOfBounds, inst, lane, address,
+           getVerb(kind) + " of " + Twine(bytes) +
+               " bytes outside of every buffer");
+    return nullptr;
+  }
+  uint64_t offset = address - buffer->address;
+  if (isOutside(offset, bytes, buffer->size)) {
+    int64_t place = int64_t(offset);
+    report(FindingKind::OutOfBounds, inst, lane, address,
+           getVerb(kind) + " of " + Twine(bytes) + " bytes at byte " +
+               Twine(place) + " of '" + buffer->name + "', which has " +
+               Twine(buffer->size));
+    return nullptr;
+  }
+  if (isMisaligned(address, bytes)) {
+    report(FindingKind::Misaligned, inst, lane, address,
+           getVerb(kind) + " of " + Twine(bytes) + " bytes at byte " +
+               Twine(offset) + " of '" + buffer->name + "'");
+    return nullptr;
+  }
+  if (!block.launch.options.sanitize)
+    return buffer->data + offset;
+  if (kind != AccessKind::Load && buffer->role == BufferRole::Input) {
+    report(FindingKind::ReadOnly, inst, lane, address,
+           getVerb(kind) + " at byte " + Twine(offset) + " of '" +
+               buffer->name + "', which is an input");
+    return nullptr;
+  }
+  if (!buffer->written)
+    return buffer->data + offset;
+  uint8_t *flags = &buffer->written[offset];
+  if (kind != AccessKind::Store)
+    for (unsigned i = 0; i != bytes; ++i)
+      if (!flags[i]) {
+        report(FindingKind::UninitializedRead, inst, lane, address,
+               "byte " + Twine(offset + i) + " of '" + buffer->name +
+                   "' was not written");
+        break;
+      }
+  if (kind != AccessKind::Load)
+    std::memset(flags, 1, bytes);
+  return buffer->data + offset;
+}
+
+uint8_t *Warp::accessShared(const Inst &inst, unsigned lane, uint64_t address,
+                            unsigned bytes, AccessKind kind,
+                            const uint8_t *value) {
+  uint64_t offset = address - kSharedStart;
+  if (isOutside(offset, bytes, block.shared.size())) {
+    report(FindingKind::OutOfBounds, inst, lane, address,
+           getVerb(kind) + " of " + Twine(bytes) +
+               " bytes of shared memory, which ends at 0x" +
+               Twine::utohexstr(kSharedStart + block.shared.size()));
+    return nullptr;
+  }
+  if (isMisaligned(address, bytes)) {
+    report(FindingKind::Misaligned, inst, lane, address,
+           getVerb(kind) + " of " + Twine(bytes) + " bytes of shared memory");
+    return nullptr;
+  }
+  uint8_t *place = block.shared.data() + offset;
+  if (!block.launch.options.sanitize)
+    return place;
+
+  Access access{id * kLanes + lane, pc, knowledge,
+                kind == AccessKind::Atomic || inst.strength != Strength::Weak};
+  std::optional<Conflict> conflict, second;
+  if (kind != AccessKind::Store)
+    conflict = block.shadow.read(access, offset, bytes);
+  if (kind != AccessKind::Load)
+    second = block.shadow.write(access, offset, bytes, value, place);
+  if (!conflict)
+    conflict = second;
+  if (!conflict)
+    return place;
+  if (conflict->kind == Conflict::Unwritten) {
+    report(FindingKind::UninitializedRead, inst, lane, address + conflict->byte,
+           "byte of shared memory was not written");
+    return place;
+  }
+  std::array<unsigned, 3> other = block.getThread(conflict->thread);
+  std::string earlier =
+      (Twine(conflict->earlierIsWrite ? "write" : "read") + " by thread (" +
+       Twine(other[0]) + ", " + Twine(other[1]) + ", " + Twine(other[2]) +
+       ") in line " + Twine(kernel.code[conflict->pc].line))
+          .str();
+  if (conflict->kind == Conflict::InFlight)
+    report(FindingKind::InFlight, inst, lane, address + conflict->byte,
+           getVerb(kind) +
+               " of bytes that an asynchronous copy still writes: " + earlier);
+  else
+    report(FindingKind::Race, inst, lane, address + conflict->byte,
+           getVerb(kind) + " without order after a " + earlier);
+  return place;
+}
+
+uint8_t *Warp::accessLocal(const Inst &inst, unsigned lane, uint64_t address,
+                           unsigned bytes, AccessKind kind) {
+  if (isOutside(address, bytes, kernel.localBytes)) {
+    report(FindingKind::OutOfBounds, inst, lane, address,
+           getVerb(kind) + " of " + Twine(bytes) +
+               " bytes of local memory, which has " + Twine(kernel.localBytes));
+    return nullptr;
+  }
+  if (isMisaligned(address, bytes)) {
+    report(FindingKind::Misaligned, inst, lane, address,
+           getVerb(kind) + " of " + Twine(bytes) + " bytes of local memory");
+    return nullptr;
+  }
+  uint64_t place = lane * kernel.localBytes + address;
+  if (block.launch.options.sanitize) {
+    for (unsigned i = 0; i != bytes; ++i) {
+      if (kind == AccessKind::Load && !localWritten[place + i]) {
+        report(FindingKind::UninitializedRead, inst, lane, address + i,
+               "byte of local memory was not written");
+        break;
+      }
+      localWritten[place + i] |= kind != AccessKind::Load;
+    }
+  }
+  return local.data() + place;
+}
+
+uint8_t *Warp::accessParam(const Inst &inst, unsigned lane, uint64_t address,
+                           unsigned bytes, AccessKind kind) {
+  const std::vector<uint8_t> &parameters = block.launch.parameters;
+  if (isOutside(address, bytes, parameters.size()) ||
+      isMisaligned(address, bytes)) {
+    report(isMisaligned(address, bytes) ? FindingKind::Misaligned
+                                        : FindingKind::OutOfBounds,
+           inst, lane, address,
+           getVerb(kind) + " of " + Twine(bytes) +
+               " bytes of the parameters, which have " +
+               Twine(parameters.size()));
+    return nullptr;
+  }
+  if (kind != AccessKind::Load) {
+    report(FindingKind::ReadOnly, inst, lane, address,
+           "write to a kernel parameter");
+    return nullptr;
+  }
+  return const_cast<uint8_t *>(parameters.data()) + address;
+}
+
+} // namespace mamba::sim

@@ -1,0 +1,179 @@
+//===- Launch.cpp - Loading modules and running kernels -------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Block.h"
+#include "Decoder.h"
+
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/Threading.h"
+
+#include <mutex>
+
+using namespace llvm;
+
+namespace mamba::sim {
+
+/// Of sm_90 and sm_100; smaller architectures are the compiler's concern.
+static constexpr uint64_t kMaxSharedBytes = 232448;
+static constexpr unsigned kMaxThreads = 1024;
+
+Program::Program() = default;
+Program::Program(Program &&) = default;
+Program::~Program() = default;
+
+Expected<Program> Program::load(std::unique_ptr<MemoryBuffer> text,
+                                StringRef file, Device &device) {
+  Expected<ptx::Module> module = ptx::parse(std::move(text), file);
+  if (!module)
+    return module.takeError();
+  Program program;
+  program.device = &device;
+  program.file = file.str();
+  StringMap<uint64_t> globals;
+  for (const ptx::Variable &variable : module->variables) {
+    if (variable.space == Space::Shared)
+      continue;
+    BufferRole role =
+        variable.space == Space::Const ? BufferRole::Input : BufferRole::InOut;
+    uint64_t address = device.allocate(variable.name, variable.size, role);
+    std::copy(variable.initializer.begin(), variable.initializer.end(),
+              device.getImpl().lookup(address)->data);
+    globals[variable.name] = address;
+  }
+  for (const ptx::Entry &entry : module->entries) {
+    auto kernel = std::make_unique<Kernel>();
+    Decoder decoder(*module, entry, globals, *kernel);
+    if (!decoder.decodeKernel())
+      return createStringError(decoder.message);
+    program.kernels.push_back(std::move(kernel));
+  }
+  return std::move(program);
+}
+
+std::vector<std::string> Program::getKernelNames() const {
+  std::vector<std::string> names;
+  for (const std::unique_ptr<Kernel> &kernel : kernels)
+    names.push_back(kernel->name);
+  return names;
+}
+
+static Error checkLaunch(const Kernel &kernel, const LaunchOptions &options,
+                         ArrayRef<std::vector<uint8_t>> parameters) {
+  auto fail = [&](const Twine &message) {
+    return createStringError("kernel '" + kernel.name + "': " + message);
+  };
+  uint64_t threads = 1;
+  for (unsigned size : options.block)
+    threads *= size;
+  if (!threads || threads > kMaxThreads)
+    return fail("a block of " + Twine(threads) + " threads");
+  if (kernel.requiredBlock &&
+      !std::equal(options.block.begin(), options.block.end(),
+                  kernel.requiredBlock->begin()))
+    return fail("the block differs from its .reqntid");
+  if (kernel.maximumBlock) {
+    uint64_t maximum = 1;
+    for (unsigned size : *kernel.maximumBlock)
+      maximum *= size;
+    if (threads > maximum)
+      return fail("the block is larger than its .maxntid");
+  }
+  if (parameters.size() != kernel.parameters.size())
+    return fail("it has " + Twine(kernel.parameters.size()) +
+                " parameters, got " + Twine(parameters.size()));
+  for (auto [index, parameter] : enumerate(kernel.parameters))
+    if (parameters[index].size() != parameter.size)
+      return fail("parameter " + Twine(index) + " has " +
+                  Twine(parameter.size) + " bytes, got " +
+                  Twine(parameters[index].size()));
+  uint64_t shared =
+      options.dynamicSharedBytes
+          ? kernel.dynamicShared + options.dynamicSharedBytes - kSharedStart
+          : kernel.staticShared - kSharedStart;
+  if (shared > kMaxSharedBytes)
+    return fail(Twine(shared) + " bytes of shared memory, more than " +
+                Twine(kMaxSharedBytes));
+  return Error::success();
+}
+
+/// Keeps of each finding the one of the first block, so that the result does
+/// not depend on how blocks are spread over host threads.
+static void
+mergeFindings(std::map<std::pair<unsigned, uint32_t>, Block::Found> &all,
+              Block &block) {
+  for (auto &[key, found] : block.findings) {
+    auto [it, inserted] = all.try_emplace(key, found);
+    if (inserted)
+      continue;
+    uint64_t count = it->second.finding.count + found.finding.count;
+    if (found.block < it->second.block)
+      it->second = found;
+    it->second.finding.count = count;
+  }
+}
+
+Expected<LaunchResult>
+Program::launch(StringRef name, const LaunchOptions &options,
+                ArrayRef<std::vector<uint8_t>> parameters) {
+  auto it = find_if(kernels, [&](const std::unique_ptr<Kernel> &kernel) {
+    return kernel->name == name;
+  });
+  if (it == kernels.end())
+    return createStringError(file + ": there is no kernel '" + name + "'");
+  const Kernel &kernel = **it;
+  if (Error error = checkLaunch(kernel, options, parameters))
+    return std::move(error);
+
+  Launch launch{kernel, options, device->getImpl(),
+                file,   {},      options.dynamicSharedBytes};
+  launch.parameters.resize(kernel.parameterBytes);
+  for (auto [bytes, offset] : zip_equal(parameters, kernel.parameterOffsets))
+    std::copy(bytes.begin(), bytes.end(), launch.parameters.begin() + offset);
+
+  uint64_t numBlocks =
+      uint64_t(options.grid[0]) * options.grid[1] * options.grid[2];
+  std::atomic<uint64_t> next{0};
+  std::mutex mutex;
+  std::map<std::pair<unsigned, uint32_t>, Block::Found> findings;
+  LaunchResult result;
+  auto work = [&] {
+    std::unique_ptr<Block> block;
+    for (uint64_t index; (index = next++) < numBlocks;) {
+      if (!block)
+        block = std::make_unique<Block>(launch);
+      // Any order is allowed; seeds use another one.
+      block->run(options.seed & 1 ? numBlocks - 1 - index : index);
+    }
+    if (!block)
+      return;
+    block->finishCounters();
+    std::lock_guard<std::mutex> lock(mutex);
+    result.counters += block->counters;
+    mergeFindings(findings, *block);
+  };
+  unsigned jobs = std::min<uint64_t>(
+      options.jobs ? options.jobs
+                   : hardware_concurrency().compute_thread_count(),
+      numBlocks);
+  if (jobs <= 1) {
+    work();
+  } else {
+    DefaultThreadPool pool(hardware_concurrency(jobs));
+    for (unsigned i = 0; i != jobs; ++i)
+      pool.async(work);
+    pool.wait();
+  }
+
+  for (auto &[key, found] : findings)
+    result.findings.push_back(std::move(found.finding));
+  llvm::sort(result.findings, [](const Finding &a, const Finding &b) {
+    return std::pair(a.line, a.kind) < std::pair(b.line, b.kind);
+  });
+  return result;
+}
+
+} // namespace mamba::sim

@@ -1,0 +1,227 @@
+//===- LoadStore.cpp - Loads and stores -----------------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, "ld", "ld.global.nc", "ldu", "st", "prefetch", "discard",
+// "applypriority" and "createpolicy". Caches are not modelled.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoadStore.h"
+
+#include "Block.h"
+#include "Select.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace llvm;
+
+namespace mamba::sim {
+
+void countRequest(Warp &warp, const Inst &inst, LaneMask lanes,
+                  const uint64_t *addresses, unsigned bytes, bool isStore) {
+  Block &block = warp.block;
+  if (!block.launch.options.countMemory)
+    return;
+  // A generic request goes where its first lane points.
+  Space space = inst.space;
+  if (space == Space::Generic) {
+    uint64_t address = addresses[countr_zero(lanes)];
+    uint64_t window = address & ~(kWindowBytes - 1);
+    space = window == kSharedWindow                 ? Space::Shared
+            : address > kParamWindow + kWindowBytes ? Space::Global
+                                                    : Space::Local;
+  }
+  if (space == Space::Shared)
+    block.countShared(addresses, lanes, bytes);
+  else if (space == Space::Global)
+    block.countGlobal(addresses, lanes, bytes, isStore);
+}
+
+static void runLoad(Warp &warp, const Inst &inst, LaneMask lanes) {
+  uint64_t addresses[kLanes];
+  warp.getAddresses(inst, lanes, addresses);
+  unsigned total = inst.bytes * inst.count;
+  countRequest(warp, inst, lanes, addresses, total, /*isStore=*/false);
+  forLanes(lanes, [&](unsigned lane) {
+    const uint8_t *place = warp.access(inst, lane, inst.space, addresses[lane],
+                                       total, AccessKind::Load);
+    for (unsigned i = 0; i != inst.count; ++i) {
+      const Opnd &row = inst.ops[i];
+      if (inst.bytes == 16) {
+        char *to = warp.row<char>(row) + lane * 16;
+        if (place)
+          std::memcpy(to, place + i * 16, 16);
+        else
+          std::memset(to, 0, 16);
+        continue;
+      }
+      uint64_t value = 0;
+      if (place) {
+        const uint8_t *from = place + i * inst.bytes;
+        switch (inst.bytes) {
+        case 1:
+          value = *from;
+          break;
+        case 2:
+          std::memcpy(&value, from, 2);
+          break;
+        case 4:
+          std::memcpy(&value, from, 4);
+          break;
+        default:
+          std::memcpy(&value, from, 8);
+          break;
+        }
+      }
+      if (inst.signExtend)
+        value = SignExtend64(value, 8 * inst.bytes);
+      warp.set(row, lane, value);
+    }
+  });
+}
+
+static void runStore(Warp &warp, const Inst &inst, LaneMask lanes) {
+  uint64_t addresses[kLanes];
+  warp.getAddresses(inst, lanes, addresses);
+  unsigned total = inst.bytes * inst.count;
+  countRequest(warp, inst, lanes, addresses, total, /*isStore=*/true);
+  forLanes(lanes, [&](unsigned lane) {
+    uint8_t value[64];
+    for (unsigned i = 0; i != inst.count; ++i) {
+      const Opnd &row = inst.ops[inst.address + 1 + i];
+      std::memcpy(value + i * inst.bytes,
+                  warp.row<char>(row) + lane * row.bytes, inst.bytes);
+    }
+    if (uint8_t *place = warp.access(inst, lane, inst.space, addresses[lane],
+                                     total, AccessKind::Store, value))
+      std::memcpy(place, value, total);
+  });
+}
+
+bool takeCacheHints(Decoder &d) {
+  bool hasPolicy = false;
+  if (d.take("L2::cache_hint"))
+    hasPolicy = true;
+  while (d.takeOneOf({"nc",
+                      "ca",
+                      "cg",
+                      "cs",
+                      "lu",
+                      "cv",
+                      "wb",
+                      "wt",
+                      "L1::evict_normal",
+                      "L1::evict_unchanged",
+                      "L1::evict_first",
+                      "L1::evict_last",
+                      "L1::no_allocate",
+                      "L2::evict_normal",
+                      "L2::evict_first",
+                      "L2::evict_last",
+                      "L2::64B",
+                      "L2::128B",
+                      "L2::256B",
+                      "unified"}))
+    ;
+  return hasPolicy;
+}
+
+Strength takeStrength(Decoder &d) {
+  bool strong = d.takeOneOf({"volatile", "relaxed", "acquire", "release",
+                             "acq_rel", "mmio"})
+                    .has_value();
+  d.take("weak");
+  d.takeOneOf({"cta", "cluster", "gpu", "sys"});
+  return strong ? Strength::Strong : Strength::Weak;
+}
+
+static void decodeAccess(Decoder &d, bool isLoad) {
+  bool hasPolicy = takeCacheHints(d);
+  d.inst.strength = takeStrength(d);
+  d.inst.space = takeSpace(d).value_or(Space::Generic);
+  auto vector = d.takeOneOf({"v2", "v4", "v8"});
+  Type type = d.takeType();
+  if (type == Type::Pred)
+    return;
+  d.inst.bytes = getSize(type);
+  d.inst.signExtend = ptx::isSigned(type);
+  unsigned count = vector ? 2u << *vector : 1;
+  d.inst.count = count;
+  Type reg = getSize(type) == 1 ? Type::B16 : type;
+  unsigned given;
+  if (isLoad) {
+    given = d.dstVector(reg, /*wide=*/true);
+    d.address();
+  } else {
+    d.address();
+    given = d.srcVector(reg, /*wide=*/true);
+  }
+  if (!d.failed() && given != count)
+    d.fail(Twine(given) + " registers of '" + d.opcode + "', expected " +
+           Twine(count));
+  if (hasPolicy)
+    d.src(Type::B64);
+  switch (d.inst.space) {
+  case Space::Global:
+  case Space::Const:
+    d.inst.cls = isLoad ? InstClass::GlobalLoad : InstClass::GlobalStore;
+    break;
+  case Space::Shared:
+    d.inst.cls = isLoad ? InstClass::SharedLoad : InstClass::SharedStore;
+    break;
+  case Space::Local:
+    d.inst.cls = InstClass::LocalAccess;
+    break;
+  case Space::Param:
+    d.inst.cls = InstClass::ParamLoad;
+    break;
+  case Space::Generic:
+    d.inst.cls = InstClass::GenericAccess;
+    break;
+  }
+  if (d.inst.bytes * count <= 32)
+    d.inst.run = isLoad ? runLoad : runStore;
+}
+
+static void runNothing(Warp &, const Inst &, LaneMask) {}
+
+/// Instructions that only advise caches: operands may be anything.
+static void decodeHint(Decoder &d) {
+  while (d.hasModifiers())
+    d.takeAny();
+  while (d.hasOperands())
+    d.takeOperand();
+  d.inst.cls = InstClass::Other;
+  d.inst.run = runNothing;
+}
+
+static void runPolicy(Warp &warp, const Inst &inst, LaneMask lanes) {
+  forLanes(lanes, [&](unsigned lane) { warp.set(inst.ops[0], lane, 0); });
+}
+
+static void decodePolicy(Decoder &d) {
+  while (d.hasModifiers())
+    d.takeAny();
+  d.dst(Type::B64);
+  while (d.hasOperands())
+    d.takeOperand();
+  d.inst.cls = InstClass::Other;
+  d.inst.run = runPolicy;
+}
+
+void addMemoryInstructions(DecodeTable &table) {
+  table["ld"] = [](Decoder &d) { decodeAccess(d, /*isLoad=*/true); };
+  table["ldu"] = [](Decoder &d) { decodeAccess(d, /*isLoad=*/true); };
+  table["st"] = [](Decoder &d) { decodeAccess(d, /*isLoad=*/false); };
+  table["prefetch"] = decodeHint;
+  table["prefetchu"] = decodeHint;
+  table["discard"] = decodeHint;
+  table["applypriority"] = decodeHint;
+  table["createpolicy"] = decodePolicy;
+}
+
+} // namespace mamba::sim

@@ -1,0 +1,143 @@
+//===- Program.h - Kernels ready to run -------------------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel after decoding. Registers, special registers and constants all are
+// places of one file with 32 lanes each, so that an instruction is a function
+// over rows of that file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_LIB_SIM_PROGRAM_H
+#define MAMBA_LIB_SIM_PROGRAM_H
+
+#include "mamba/Sim/Ptx.h"
+#include "mamba/Sim/Simulator.h"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+namespace mamba::sim {
+
+using ptx::Space;
+using ptx::Type;
+
+/// One bit a lane.
+using LaneMask = uint32_t;
+constexpr unsigned kLanes = 32;
+constexpr LaneMask kAllLanes = ~LaneMask(0);
+
+class Warp;
+struct Inst;
+using Handler = void (*)(Warp &, const Inst &, LaneMask);
+
+/// A row of the register file: 32 lanes of `bytes`, or one LaneMask.
+struct Opnd {
+  /// Bytes from the start of the file.
+  uint32_t offset = 0;
+  /// Index of the mask that says which lanes were written.
+  uint32_t slot = 0;
+  uint8_t bytes = 0;
+  bool isPredicate = false;
+  bool negated = false;
+};
+
+/// What the scheduler has to do with an instruction.
+enum class Flow : uint8_t {
+  None,
+  Branch,        // to `target`
+  BranchIndexed, // to `targets[operand]`
+  Exit,
+  BlockBarrier, // Barriers.cpp
+  WarpSync,     // runs when all lanes named by the mask have arrived
+  Yield,        // runs, then lets other warps go on
+};
+
+/// How an instruction is ordered with others on the same bytes.
+enum class Strength : uint8_t { Weak, Strong, Atomic };
+
+/// A decoded instruction. Operands are destinations, then sources.
+struct Inst {
+  Handler run = nullptr;
+  const Opnd *ops = nullptr;
+  uint8_t numDsts = 0, numOps = 0;
+  Flow flow = Flow::None;
+  InstClass cls = InstClass::Integer;
+  bool hasGuard = false, guardNegated = false;
+  /// The last operand is a mask of the lanes that take part.
+  bool hasMembers = false;
+  /// A copy of an unwritten register is unwritten, and no fault by itself.
+  bool copies = false;
+  /// Inserted where blocks were reordered; not counted.
+  bool synthetic = false;
+  Opnd guard;
+  uint32_t line = 0;
+
+  uint32_t target = 0;
+  const std::vector<uint32_t> *targets = nullptr;
+
+  // Memory: `count` elements of `bytes` at ops[address] + displacement.
+  Space space = Space::Generic;
+  Strength strength = Strength::Weak;
+  bool signExtend = false;
+  uint8_t bytes = 0, count = 1, address = 0;
+  int64_t displacement = 0;
+
+  // Meaning depends on the instruction.
+  uint8_t mode = 0, mode2 = 0;
+  bool flag = false, flag2 = false;
+  int64_t imm = 0;
+  // For counters.
+  bool isExponential = false;
+  uint32_t matrixOperations = 0; // of the warp
+};
+
+/// A row whose lanes the launch fills in.
+struct SpecialRow {
+  std::string name; // "%tid.x"
+  Opnd row;
+};
+
+struct Kernel {
+  std::string name;
+  std::vector<Inst> code;
+
+  /// The register file of a warp when it starts: constants are in place.
+  std::vector<char> file;
+  /// The masks of written lanes when a warp starts.
+  std::vector<LaneMask> written;
+  std::vector<SpecialRow> specials;
+  /// Names by slot, for messages; empty for constants.
+  std::vector<std::string> slotNames;
+
+  std::vector<ptx::Variable> parameters;
+  std::vector<uint64_t> parameterOffsets;
+  uint64_t parameterBytes = 0;
+  uint64_t staticShared = 0; // end of static variables, from address 0
+  /// Where dynamic shared memory starts.
+  uint64_t dynamicShared = 0;
+  uint64_t localBytes = 0;
+  std::optional<std::vector<unsigned>> requiredBlock, maximumBlock;
+
+  // Owners of what instructions point to.
+  std::deque<std::vector<Opnd>> operandLists;
+  std::deque<std::vector<uint32_t>> branchTables;
+};
+
+/// Shared memory below this address belongs to the system.
+constexpr uint64_t kSharedStart = 1024;
+
+// Windows of the generic address space. Global buffers are above.
+constexpr uint64_t kSharedWindow = uint64_t(1) << 32;
+constexpr uint64_t kLocalWindow = uint64_t(2) << 32;
+constexpr uint64_t kParamWindow = uint64_t(3) << 32;
+constexpr uint64_t kWindowBytes = uint64_t(1) << 32;
+
+} // namespace mamba::sim
+
+#endif // MAMBA_LIB_SIM_PROGRAM_H

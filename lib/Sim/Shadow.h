@@ -1,0 +1,104 @@
+//===- Shadow.h - Who touched each byte of shared memory --------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Data races by the order that barriers make. A block has one clock, which
+// every arrival at a barrier advances. Each warp knows, for every warp, the
+// time up to which that warp's accesses lie before its own: barriers pass this
+// knowledge on. Two accesses to a byte, one of them a write, race if the later
+// one's warp does not know the time of the earlier one.
+//
+// The clock goes on from block to block, so that bytes need no reset.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_LIB_SIM_SHADOW_H
+#define MAMBA_LIB_SIM_SHADOW_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace mamba::sim {
+
+/// What a warp knows of the order of accesses.
+struct Knowledge {
+  /// By warp: the last time that lies before what this warp does now. The own
+  /// entry is about the other lanes.
+  std::vector<uint32_t> seen;
+  /// The least of these.
+  uint32_t least = 0;
+
+  void reset(unsigned numWarps, uint32_t time);
+  /// Joins what another warp knew.
+  void join(const std::vector<uint32_t> &other);
+  void set(unsigned warp, uint32_t time);
+};
+
+/// The access that another one conflicts with.
+struct Conflict {
+  enum Kind : uint8_t { Race, InFlight, Unwritten } kind;
+  bool earlierIsWrite;
+  /// Thread of the block and instruction of the earlier access. For reads the
+  /// thread may be another one of the same warp.
+  uint32_t thread, pc;
+  unsigned byte; // of the access
+};
+
+struct Access {
+  uint32_t thread;
+  uint32_t pc;
+  const Knowledge &knowledge;
+  bool isStrong; // does not race with other strong accesses
+};
+
+class Shadow {
+public:
+  void resize(uint64_t bytes, unsigned numWarps);
+  /// Starts a block: nothing is written.
+  void startBlock();
+
+  uint32_t getTime() const { return time; }
+  /// Returns the time before it advances.
+  uint32_t advance() { return time++; }
+
+  /// Notes an access to bytes from `offset` on; returns the first conflict.
+  /// With `value`, writes of what `current` holds already do not conflict.
+  std::optional<Conflict> read(const Access &access, uint64_t offset,
+                               unsigned bytes);
+  std::optional<Conflict> write(const Access &access, uint64_t offset,
+                                unsigned bytes, const uint8_t *value,
+                                const uint8_t *current);
+  /// The bytes belong to an asynchronous copy until `land`.
+  std::optional<Conflict> startCopy(const Access &access, uint64_t offset,
+                                    unsigned bytes);
+  void land(const Access &access, uint64_t offset, unsigned bytes);
+
+private:
+  struct Cell {
+    uint32_t writeTime, readTime, writePc, readPc;
+    uint16_t writer;
+    bool writeIsStrong;
+  };
+  static constexpr uint32_t kInFlight = ~uint32_t(0);
+  static constexpr unsigned kLaneBits = 6;
+  static constexpr unsigned kManyLanes = 63;
+
+  /// Whether a write to the cell lies before `access`.
+  bool isOrdered(const Cell &cell, const Access &access) const;
+  std::optional<Conflict> findReader(const Access &access, uint64_t offset,
+                                     const Cell &cell) const;
+
+  std::vector<Cell> cells;
+  /// By warp, then byte: time and lane of the last weak read.
+  std::vector<uint32_t> reads;
+  unsigned numWarps = 0;
+  uint32_t time = 1, start = 1;
+};
+
+} // namespace mamba::sim
+
+#endif // MAMBA_LIB_SIM_SHADOW_H

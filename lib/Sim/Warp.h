@@ -1,0 +1,171 @@
+//===- Warp.h - 32 threads --------------------------------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_LIB_SIM_WARP_H
+#define MAMBA_LIB_SIM_WARP_H
+
+#include "Program.h"
+#include "Shadow.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/ADT/bit.h"
+
+#include <cassert>
+#include <cstring>
+
+namespace mamba::sim {
+
+class Block;
+
+/// Calls `fn` for each lane of the mask.
+template <typename Fn> inline void forLanes(LaneMask mask, Fn fn) {
+  // Without a test in the loop the compiler can use vectors.
+  if (mask == kAllLanes) {
+    for (unsigned lane = 0; lane != kLanes; ++lane)
+      fn(lane);
+    return;
+  }
+  for (; mask; mask &= mask - 1)
+    fn(unsigned(llvm::countr_zero(mask)));
+}
+
+enum class AccessKind : uint8_t { Load, Store, Atomic };
+
+/// A copy that the thread has not waited for.
+struct PendingCopy {
+  uint8_t lane, bytes, sourceBytes;
+  uint32_t group;
+  uint32_t pc;
+  uint64_t destination; // in shared memory
+  const uint8_t *source;
+};
+
+/// Threads that have not exited are in groups of the same place in the code.
+/// One group runs at a time.
+class Warp {
+public:
+  Warp(Block &block, unsigned id);
+
+  /// Places the threads at the kernel's start.
+  void start(LaneMask lanes);
+
+  enum class Status { Yielded, Blocked, Done };
+  /// Runs until nothing can go on or `budget` instructions were executed.
+  Status run(uint64_t budget);
+
+  // For instructions.
+
+  template <typename T> T *row(const Opnd &operand) {
+    return reinterpret_cast<T *>(file + operand.offset);
+  }
+  /// The lanes where a predicate is true.
+  LaneMask predicate(const Opnd &operand) const {
+    assert(operand.isPredicate);
+    LaneMask mask = *reinterpret_cast<const LaneMask *>(file + operand.offset);
+    return operand.negated ? ~mask : mask;
+  }
+  void setPredicate(const Opnd &operand, LaneMask lanes, LaneMask value) {
+    LaneMask &mask = *reinterpret_cast<LaneMask *>(file + operand.offset);
+    mask = (mask & ~lanes) | (value & lanes);
+  }
+  /// A value of any size, extended with zeros.
+  uint64_t get(const Opnd &operand, unsigned lane) const {
+    uint64_t value = 0;
+    std::memcpy(&value, file + operand.offset + lane * operand.bytes,
+                operand.bytes < 8 ? operand.bytes : 8);
+    return value;
+  }
+  /// Truncates to the row's size; rows of 16 bytes get zeros above.
+  void set(const Opnd &operand, unsigned lane, uint64_t value) {
+    char *place = file + operand.offset + lane * operand.bytes;
+    std::memcpy(place, &value, operand.bytes < 8 ? operand.bytes : 8);
+    if (operand.bytes == 16)
+      std::memset(place + 8, 0, 8);
+  }
+
+  /// Addresses of a memory instruction by lane.
+  void getAddresses(const Inst &inst, LaneMask lanes, uint64_t *addresses);
+  /// The memory of `bytes` at `address` in `space`, or null after a finding.
+  /// `value` is what a store will write, if known.
+  uint8_t *access(const Inst &inst, unsigned lane, Space space,
+                  uint64_t address, unsigned bytes, AccessKind kind,
+                  const uint8_t *value = nullptr);
+  void report(FindingKind kind, const Inst &inst, unsigned lane,
+              std::optional<uint64_t> address, const llvm::Twine &message);
+
+  /// Asynchronous copies: AsyncCopy.cpp.
+  void finishCopies(LaneMask lanes, uint32_t keepGroups, bool uncommitted);
+  llvm::SmallVector<PendingCopy, 0> copies;
+  uint32_t committed[kLanes];
+
+  /// For results that are written after the instruction.
+  void markWritten(const Opnd &operand, LaneMask lanes) {
+    written[operand.slot] |= lanes;
+  }
+  LaneMask getLive() const { return exists & ~exited; }
+
+  struct Group {
+    enum State : uint8_t { Ready, AtBarrier, AtSync } state;
+    uint8_t barrier;
+    uint32_t pc;
+    LaneMask lanes;
+  };
+
+  Block &block;
+  const Kernel &kernel;
+  unsigned id;
+  LaneMask exists = 0, exited = 0;
+  /// The instruction that runs, and the threads that are there.
+  uint32_t pc = 0;
+  LaneMask lanes = 0;
+  llvm::SmallVector<Group, 4> groups;
+  /// The carry flag of each lane.
+  LaneMask carry = 0;
+  Knowledge knowledge;
+
+private:
+  bool select(uint32_t &limit);
+  void putBack(Group::State state = Group::Ready, unsigned barrier = 0);
+  void execute(const Inst &inst, LaneMask active);
+  void reportUnwritten(const Inst &inst, LaneMask active);
+  /// Returns false if another group has to be selected.
+  bool step(const Inst &inst, LaneMask active, uint64_t &budget);
+  bool branch(LaneMask taken, uint32_t target);
+  bool branchIndexed(const Inst &inst, LaneMask active);
+  bool exitThreads(LaneMask active);
+  bool synchronize(const Inst &inst, LaneMask active);
+  bool arrive(const Inst &inst, LaneMask active);
+  bool splitOff(LaneMask active);
+
+  uint8_t *accessShared(const Inst &inst, unsigned lane, uint64_t address,
+                        unsigned bytes, AccessKind kind, const uint8_t *value);
+  uint8_t *accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
+                        unsigned bytes, AccessKind kind);
+  uint8_t *accessLocal(const Inst &inst, unsigned lane, uint64_t address,
+                       unsigned bytes, AccessKind kind);
+  uint8_t *accessParam(const Inst &inst, unsigned lane, uint64_t address,
+                       unsigned bytes, AccessKind kind);
+
+  std::vector<char> storage;
+  char *file = nullptr;
+  std::vector<LaneMask> written;
+  std::vector<uint8_t> local, localWritten;
+  /// Instructions since groups met, and whose turn it is if they do not.
+  uint64_t stagnation = 0;
+};
+
+/// A store to all lanes of a row.
+template <typename T, typename Fn>
+inline void mapRow(Warp &warp, const Opnd &destination, LaneMask mask, Fn fn) {
+  T *row = warp.row<T>(destination);
+  forLanes(mask, [&](unsigned lane) { row[lane] = fn(lane); });
+}
+
+} // namespace mamba::sim
+
+#endif // MAMBA_LIB_SIM_WARP_H

@@ -1,0 +1,145 @@
+"""The PTX of mamba.ssd and mamba.ssu in the simulator, for every GPU target.
+
+Results are held against the float64 recurrence with the bounds of the CPU's
+tests, and a run must be free of findings.
+"""
+
+import numpy as np
+import pytest
+
+from configs import SsdConfig, SsuConfig
+from pairwise import all_pairs
+from simulator import FILE_DTYPE
+import tolerance
+
+TARGETS = ["sm_90a", "sm_100a", "sm_120a"]
+
+SSD_FACTORS = {
+    "target": TARGETS,
+    "chunk_size": [16, 64],
+    "head_dim": [16, 64],
+    "state_dim": [16, 128],
+    "heads_groups": [(2, 1), (4, 2)],
+    "length": [1, 15, 64, 71],
+    "dtype": ["bf16", "f16", "f32"],
+    "dt_is_f32": [False, True],
+    "state_is_f32": [False, True],
+    "D": [None, "head", "head_dim"],
+    "z": [False, True],
+    "dt_bias": [False, True],
+    "softplus": [False, True],
+    "dt_limit": [None, (0.004, 0.05)],
+    "initial_state": [False, True],
+    "seq_idx": [None, "packed", "padded"],
+    "chunk_states": [False, True],
+    "final_state": [False, True],
+    "total_decay": [False, True],
+    "static_heads": [False, True],
+}
+
+SSU_FACTORS = {
+    "target": TARGETS,
+    "tokens": [None, 3],
+    "head_dim": [16, 64, 80],
+    "state_dim": [16, 128],
+    "heads_groups": [(3, 1), (4, 2)],
+    "dtype": ["bf16", "f16", "f32"],
+    "dt_is_f32": [False, True],
+    "state_dtype": ["bf16", "f16", "f32"],
+    "D": [None, "head", "head_dim"],
+    "z": [False, True],
+    "dt_bias": [False, True],
+    "softplus": [False, True],
+    "indices": [None, "shuffled", "padded"],
+    "dst_indices": [None, "fresh", "padded"],
+    "intermediate_states": [False, True],
+    "state_update": [False, True],
+    "static_heads": [False, True],
+}
+
+
+def is_legal_ssu(row):
+    """Destination slots only make sense when the state is written."""
+    return row["state_update"] or row["dst_indices"] is None
+
+
+def ssd_case(row):
+    fields = dict(row)
+    target, length = fields.pop("target"), fields.pop("length")
+    heads, groups = fields.pop("heads_groups")
+    dtype = fields["dtype"]
+    config = SsdConfig(heads=heads, groups=groups,
+                       dt_dtype="f32" if fields.pop("dt_is_f32") else dtype,
+                       state_dtype="f32" if fields.pop("state_is_f32") else dtype, **fields)
+    return pytest.param(target, config, length, id=f"{target}-L{length}-{config.label}")
+
+
+def ssu_case(row):
+    fields = dict(row)
+    target = fields.pop("target")
+    heads, groups = fields.pop("heads_groups")
+    config = SsuConfig(heads=heads, groups=groups,
+                       dt_dtype="f32" if fields.pop("dt_is_f32") else fields["dtype"], **fields)
+    return pytest.param(target, config, id=f"{target}-{config.label}")
+
+
+SSD_CASES = [ssd_case(row) for row in all_pairs(SSD_FACTORS, allowed=lambda row: True, seed=3,
+                                                extra=0)]
+SSU_CASES = [ssu_case(row) for row in all_pairs(SSU_FACTORS, allowed=is_legal_ssu, seed=4,
+                                                extra=0)]
+
+
+@pytest.mark.parametrize("target,config,length", SSD_CASES)
+def test_ssd(simulator, target, config, length):
+    arrays = config.inputs(length, 2, length)
+    outs = simulator.run(config.flags(), target, arrays, config.result_dtypes())
+    tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
+
+
+@pytest.mark.parametrize("target,config", SSU_CASES)
+def test_ssu(simulator, target, config):
+    arrays = config.inputs(11, 3)
+    outs = simulator.run(config.flags(), target, arrays, config.result_dtypes())
+    reference = config.reference(arrays)
+    tolerance.check_all(outs, reference, config.bounds())
+    if config.state_update:
+        untouched = ~reference["new_state_scale"].any(axis=(1, 2, 3))
+        np.testing.assert_array_equal(outs["new_state"][untouched], arrays["state"][untouched])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_order_of_warps_does_not_matter(simulator, seed):
+    """Seeds permute warps and blocks; results have the same bits."""
+    config = SsdConfig(dtype="bf16", dt_dtype="bf16", chunk_size=16, heads=2)
+    arrays = config.inputs(seed, 1, 37)
+    first = simulator.run(config.flags(), "sm_90a", arrays, config.result_dtypes())
+    second = simulator.run(config.flags(), "sm_90a", arrays, config.result_dtypes(),
+                           [f"--seed={seed}", "--jobs=1"])
+    for name, array in first.items():
+        np.testing.assert_array_equal(array, second[name], err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_agrees_with_cpu(simulator, dtype):
+    """The compiler's own CPU code, within twice the bounds of the recurrence."""
+    config = SsdConfig(dtype=dtype, dt_dtype=dtype, chunk_size=16, z=True, chunk_states=True)
+    arrays = config.inputs(5, 2, 41)
+    outs = simulator.run(config.flags(), "sm_90a", arrays, config.result_dtypes())
+    done = simulator.invoke(
+        simulator.find_compiler(), *config.flags(), "--target=cpu", "--run",
+        *simulator.save(arrays),
+        *[f"--result={name}=cpu_{name}.npy" for name in config.result_dtypes()])
+    assert done.returncode == 0, done.stderr
+    reference, bounds = config.reference(arrays), config.bounds(arrays)
+    for name, out in outs.items():
+        cpu = np.load(simulator.folder / f"cpu_{name}.npy").astype(np.float32)
+        bound = bounds[name]
+        twice = tolerance.Bound(2 * bound.rms, 2 * bound.element, 2 * bound.floor)
+        tolerance.check(name, out, cpu, reference[f"{name}_scale"], twice)
+
+
+def test_result_files_have_numpy_types(simulator):
+    config = SsuConfig(dtype="bf16", dt_dtype="bf16", state_dtype="f16")
+    simulator.run(config.flags(), "sm_90a", config.inputs(1, 2), config.result_dtypes())
+    for name, dtype in config.result_dtypes().items():
+        assert np.load(simulator.folder / f"out_{name}.npy").dtype == FILE_DTYPE[dtype]
