@@ -371,3 +371,21 @@ func.func @prev_seq_idx_alone(%x: tensor<2x?x4x8xf32>, %B: tensor<2x?x1x6xf32>,
       prev_seq_idx(%prev : tensor<2x?xi32>) -> tensor<2x?x4x8xf32>
   return
 }
+
+// -----
+
+func.func @large_block(%dt: tensor<?x?x?xf32>, %A: tensor<?xf32>) {
+  // expected-error @+1 {{expected chunk size to be at most 1048576, got 1048577}}
+  mamba.chunk_cumsum chunk_size(1048577) dt(%dt : tensor<?x?x?xf32>) A(%A : tensor<?xf32>)
+      -> tensor<?x?x?x1048577xf32>, tensor<?x?x?x1048577xf32>
+  return
+}
+
+// -----
+
+func.func @many_elements(%dt: tensor<4294967296x?x268435456xf32>, %A: tensor<268435456xf32>) {
+  // expected-error @+1 {{expected the product of all static sizes to be less than 2^60}}
+  mamba.chunk_cumsum chunk_size(16) dt(%dt : tensor<4294967296x?x268435456xf32>) A(%A : tensor<268435456xf32>)
+      -> tensor<4294967296x268435456x?x16xf32>, tensor<4294967296x268435456x?x16xf32>
+  return
+}
