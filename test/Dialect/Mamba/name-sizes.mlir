@@ -79,3 +79,25 @@ func.func private @not_called_from_outside(%dt: tensor<?x?x2xf32>, %A: tensor<2x
       -> tensor<?x2x?x16xf32>, tensor<?x2x?x16xf32>
   return %cs : tensor<?x2x?x16xf32>
 }
+
+// -----
+
+#x = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// Dimensions that a loop of linalg goes through agree.
+// CHECK-LABEL: func @loops
+// CHECK-SAME:    (%{{[a-z0-9]+}}: tensor<?x4xf32> {mamba.dims = ["heads", ""]},
+// CHECK-SAME:    tensor<?xf32> {mamba.dims = ["heads"]},
+// CHECK-SAME:    tensor<2x16x?xf32> {mamba.dims = ["", "", "heads"]})
+func.func @loops(%x: tensor<?x4xf32>, %A: tensor<?xf32>, %dt: tensor<2x16x?xf32>) -> tensor<2x?x1x16xf32> {
+  %sums = linalg.generic {indexing_maps = [#x, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x4xf32>) outs(%A : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.subf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  %d, %cs = mamba.chunk_cumsum chunk_size(16) dt(%dt : tensor<2x16x?xf32>) A(%sums : tensor<?xf32>)
+      -> tensor<2x?x1x16xf32>, tensor<2x?x1x16xf32>
+  return %cs : tensor<2x?x1x16xf32>
+}
