@@ -59,12 +59,12 @@ func.func @two(%a: tensor<?x?x2xf32>, %b: tensor<?x?x2xf32>, %A: tensor<2xf32>)
 
 // -----
 
-// Only what mamba operations say has names.
+// Only what mamba and linalg operations say has names.
 // CHECK-LABEL: func @others
 // CHECK-NOT:     mamba.dims
 // CHECK:         return
-func.func @others(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
-  %z = linalg.exp ins(%x : tensor<?xf32>) outs(%y : tensor<?xf32>) -> tensor<?xf32>
+func.func @others(%x: tensor<?xf32>, %y: tensor<?xf32>, %c: i1) -> tensor<?xf32> {
+  %z = arith.select %c, %x, %y : tensor<?xf32>
   return %z : tensor<?xf32>
 }
 
@@ -100,4 +100,23 @@ func.func @loops(%x: tensor<?x4xf32>, %A: tensor<?xf32>, %dt: tensor<2x16x?xf32>
   %d, %cs = mamba.chunk_cumsum chunk_size(16) dt(%dt : tensor<2x16x?xf32>) A(%sums : tensor<?xf32>)
       -> tensor<2x?x1x16xf32>, tensor<2x?x1x16xf32>
   return %cs : tensor<2x?x1x16xf32>
+}
+
+// -----
+
+#a = affine_map<(i, j) -> (j, i)>
+#r = affine_map<(i, j) -> (i, j)>
+
+// Without an operation of the dialect they have no roles.
+// CHECK-LABEL: func @transpose
+// CHECK-SAME:    (%{{[a-z0-9]+}}: tensor<?x?xf32> {mamba.dims = ["size", "size_1"]},
+// CHECK-SAME:    %{{[a-z0-9]+}}: tensor<?x?xf32> {mamba.dims = ["size_1", "size"]})
+// CHECK-SAME:    -> (tensor<?x?xf32> {mamba.dims = ["size_1", "size"]})
+func.func @transpose(%x: tensor<?x?xf32>, %init: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %r = linalg.generic {indexing_maps = [#a, #r], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x?xf32>) outs(%init : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
 }

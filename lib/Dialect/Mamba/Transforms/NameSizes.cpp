@@ -69,7 +69,7 @@ public:
       return it->second;
     std::string role = getRole(leader);
     if (role.empty())
-      return "";
+      role = "size";
     std::string unique = role;
     for (unsigned i = 1; !used.insert(unique).second; ++i)
       unique = role + "_" + std::to_string(i);
