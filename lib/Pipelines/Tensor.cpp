@@ -22,6 +22,13 @@ static void addCleanup(OpPassManager &pm) {
 
 void mamba::buildToTilesPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
+  // Functions that only others call become part of these.
+  pm.addPass(createInlinerPass());
+  pm.addPass(createSymbolDCEPass());
+  // What a user writes around the operations: arith and math on tensors, and
+  // constants beside them.
+  pm.addPass(createConvertElementwiseToLinalgPass());
+  pm.addPass(createLinalgElementwiseOpFusionPass());
   addCleanup(pm);
   pm.addPass(createMambaNameSizesPass());
   pm.addPass(createMambaRecordOperationsPass());
@@ -36,7 +43,6 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
 
 void mamba::buildToLinalgPipeline(OpPassManager &pm,
                                   const PipelineOptions &options) {
-  pm.addPass(createConvertElementwiseToLinalgPass());
   pm.addPass(createMambaToLinalgPass());
   addCleanup(pm);
   if (options.target == "cpu") {

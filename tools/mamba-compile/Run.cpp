@@ -11,6 +11,8 @@
 #include "mamba/Driver/Npy.h"
 #include "mamba/Driver/OutputFile.h"
 
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
@@ -80,6 +82,12 @@ makeResults(mlir::func::FuncOp function, const Signature &signature,
 
 Error runModule(mlir::ModuleOp module, const Options &options,
                 mlir::TimingScope &timing) {
+  // Sizes of results are read through operations, not through calls.
+  if (Error error =
+          runPipeline(module, "inline", timing, [](mlir::PassManager &manager) {
+            manager.addPass(mlir::createInlinerPass());
+          }))
+    return error;
   Expected<mlir::func::FuncOp> function =
       findFunction(module, options.function);
   if (!function)

@@ -1,7 +1,7 @@
 // Operations of which a static size says that there is nothing to loop over.
 // Their tensors cannot be sliced, so they are not tiled.
 
-// RUN: mamba-opt %s --mamba-tile --split-input-file | FileCheck %s
+// RUN: mamba-opt %s --mamba-tile=loops=for --split-input-file | FileCheck %s
 // RUN: mamba-opt %s --mamba-to-linalg --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func @no_token

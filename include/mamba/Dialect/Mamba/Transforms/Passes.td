@@ -35,8 +35,9 @@ def MambaNameSizesPass : Pass<"mamba-name-sizes", "::mlir::ModuleOp"> {
   let summary = "Name the dynamic sizes of a function's tensors";
   let description = [{
     Follows the roles of dimensions through the mamba operations of every
-    public function and gives dynamic dimensions that must be equal one name:
-    `batch`, `length`, `heads`, ... The names stand in `mamba.dims` on arguments
+    public function and the loops of its linalg operations, and gives dynamic
+    dimensions that must be equal one name: `batch`, `length`, `heads`, ..., or
+    `size` where no operation gives them a role. The names stand in `mamba.dims` on arguments
     and results, one string a dimension, empty for static and unknown ones; a
     number of chunks is written as an expression. What else the operations
     assume stands in `mamba.constraints` on the function.
@@ -104,7 +105,7 @@ def MambaPlanPass : Pass<"mamba-plan"> {
   }];
   let options = [
     Option<"sharedBytes", "shared-bytes", "int64_t", "101376",
-           "shared memory that a block's temporaries may take, in bytes">
+           "Shared memory that a block's temporaries may take, in bytes">
   ];
   let dependentDialects = ["::mamba::MambaDialect"];
 }
@@ -117,6 +118,10 @@ def MambaTilePass : Pass<"mamba-tile"> {
     over `#gpu.block` that keeps the plan and carries the operation's name for
     its kernel; with `loops=for` a nest of `scf.for`. A result that updates an
     operand in place starts from that operand.
+
+    With `loops=forall`, `linalg` operations outside of loops are tiled too, so
+    that all work is in kernels: by 256 along the innermost parallel loop, by 1
+    along the other parallel ones.
 
     ```mlir
     %s = mamba.chunk_state x(%x : tensor<2x?x24x64xbf16>) ..
@@ -132,7 +137,7 @@ def MambaTilePass : Pass<"mamba-tile"> {
   }];
   let options = [
     Option<"loops", "loops", "std::string", "\"forall\"",
-           "kind of loop over tiles: forall or for">
+           "Kind of loop over tiles: forall or for">
   ];
   let dependentDialects = [
     "::mamba::MambaDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect"
