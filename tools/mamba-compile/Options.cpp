@@ -74,7 +74,7 @@ static TextFlag
     emitFlag("emit", "STAGE",
              "Stage to write (default: obj for cpu, bundle for GPUs):\n"
              "mamba, tiles, linalg: MLIR text\n"
-             "llvm: MLIR text of the llvm dialect (cpu)\n"
+             "llvm: MLIR text of the llvm dialect\n"
              "obj: object file and C header (cpu)\n"
              "ptx: text (GPUs)\n"
              "bundle: folder of PTX and manifest (GPUs)",
