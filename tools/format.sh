@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Formats all C++ files in place. With --check it only names what is not
+# Formats all C and C++ files in place. With --check it only names what is not
 # formatted, and exits with 1 if there is any.
 #
 #   tools/format.sh [--check]
@@ -21,5 +21,6 @@ case ${1:-} in
 esac
 
 # The version is part of the style: others break lines elsewhere.
-find include lib tools test/unit \( -name '*.h' -o -name '*.cpp' \) -print0 |
+find include lib tools test/Runtime test/unit \
+  \( -name '*.h' -o -name '*.cpp' -o -name '*.c' \) -print0 |
   xargs -0 clang-format-22 "${mode[@]}"

@@ -71,7 +71,7 @@ assemble() {
 case " $* " in
 *" --ci "*) die "unknown option '--ci'" ;;
 *" --help "* | *" -h "*)
-  sed -n '3,/^$/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+  sed -n '3,/^# Licensed/{/^# Licensed/d;s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
   exit
   ;;
 esac
@@ -107,5 +107,5 @@ mkdir -p "$output/cpu"
 .venv/bin/python test/Integration/CPU/check_model.py --model="$model" --tokens=2048 \
   --folder="$output/cpu" || die "the results on the CPU are wrong"
 
-printf '\nDone in %d s. The kernels are in %s/, README.md says what to do with them.\n' \
+printf '\nDone in %d s. The bundles are in %s/; docs/abi.md says how to launch them.\n' \
   "$SECONDS" "$output"

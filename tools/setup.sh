@@ -17,7 +17,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(ca-certificates clang-22 cmake libgtest-dev libmlir-22-dev lld-22
-  llvm-22-dev llvm-22-tools mlir-22-tools ninja-build python3 python3-venv)
+  llvm-22-dev llvm-22-tools mlir-22-tools ninja-build nlohmann-json3-dev python3
+  python3-venv)
 jobs=
 ci=
 with_ptxas=
@@ -48,11 +49,13 @@ done
 
 # System packages
 
-print_missing_packages() {
+missing=()
+
+find_missing_packages() {
   local package status
   for package in "${packages[@]}"; do
     status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) || true
-    [[ $status == installed ]] || echo "$package"
+    [[ $status == installed ]] || missing+=("$package")
   done
 }
 
@@ -78,7 +81,7 @@ install_packages() {
 }
 
 if command -v dpkg-query >/dev/null; then
-  mapfile -t missing < <(print_missing_packages)
+  find_missing_packages
   if ((${#missing[@]})); then
     install_packages "${missing[@]}"
   fi

@@ -37,6 +37,11 @@ static bool isKeyword(StringRef name) {
       .Default(false);
 }
 
+bool isCIdentifier(StringRef name) {
+  return !name.empty() && !isDigit(name.front()) && !isKeyword(name) &&
+         llvm::all_of(name, [](char c) { return isAlnum(c) || c == '_'; });
+}
+
 /// A C identifier like `name` that is not in `taken`, and adds it there.
 static std::string makeIdentifier(StringRef name, StringSet<> &taken) {
   std::string identifier;

@@ -36,12 +36,17 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
 }
 
-void mamba::buildToPtxPipeline(OpPassManager &pm,
-                               const PipelineOptions &options) {
+void mamba::buildToNvvmPipeline(OpPassManager &pm,
+                                const PipelineOptions &options) {
   buildToNvgpuPipeline(pm, options);
   ToNVVMPassOptions lower;
   lower.target = options.target;
   pm.addNestedPass<gpu::GPUModuleOp>(createToNVVMPass(lower));
+}
+
+void mamba::buildToPtxPipeline(OpPassManager &pm,
+                               const PipelineOptions &options) {
+  buildToNvvmPipeline(pm, options);
   SerializePassOptions serialize;
   serialize.target = options.target;
   pm.addPass(createSerializePass(serialize));

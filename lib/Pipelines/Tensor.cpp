@@ -9,6 +9,7 @@
 #include "mamba/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -21,8 +22,16 @@ static void addCleanup(OpPassManager &pm) {
 
 void mamba::buildToTilesPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
+  // Functions that only others call become part of these.
+  pm.addPass(createInlinerPass());
+  pm.addPass(createSymbolDCEPass());
+  // What a user writes around the operations: arith and math on tensors, and
+  // constants beside them.
+  pm.addPass(createConvertElementwiseToLinalgPass());
+  pm.addPass(createLinalgElementwiseOpFusionPass());
   addCleanup(pm);
   pm.addPass(createMambaNameSizesPass());
+  pm.addPass(createMambaRecordOperationsPass());
   pm.addPass(createMambaDecomposeSsdPass());
   addCleanup(pm);
   if (options.target == "cpu")

@@ -19,7 +19,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  // expected-error@+1 {{'gpu.func' op expected at most 4096 bytes of shared memory, got 5216}}
+  // expected-error@+1 {{'gpu.func' op expected at most 4096 bytes of shared memory, got 5216 in 'too_much'}}
   gpu.func @too_much(%x: memref<1024xf32>) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>} {
     // expected-note@+1 {{'memref<1024xf32>' takes 4096 bytes}}

@@ -72,3 +72,33 @@ func.func @mixed_mapping(%x: memref<8xf32>) {
   } {mapping = [#gpu.block<x>, #gpu.thread<x>]}
   return
 }
+
+// -----
+
+memref.global "private" constant @table : memref<8xf32> = dense<1.0>
+
+func.func @constant_outside(%x: memref<8xf32>) {
+  // expected-note@+1 {{captured here}}
+  %table = memref.get_global @table : memref<8xf32>
+  // expected-error@+1 {{'scf.forall' op expected captured buffers to be arguments of the function, allocs in it or views of those, got 'memref<8xf32>'}}
+  scf.forall (%i) in (8) {
+    %value = memref.load %table[%i] : memref<8xf32>
+    memref.store %value, %x[%i] : memref<8xf32>
+  } {mapping = [#gpu.block<x>]}
+  return
+}
+
+// -----
+
+memref.global "private" constant @table : memref<8xf32> = dense<1.0>
+
+func.func @constant_inside(%x: memref<8xf32>) {
+  // expected-error@+1 {{'scf.forall' op expected no constant tensors in a kernel (pass them as arguments), got 'memref<8xf32>'}}
+  scf.forall (%i) in (8) {
+    // expected-note@+1 {{captured here}}
+    %table = memref.get_global @table : memref<8xf32>
+    %value = memref.load %table[%i] : memref<8xf32>
+    memref.store %value, %x[%i] : memref<8xf32>
+  } {mapping = [#gpu.block<x>]}
+  return
+}

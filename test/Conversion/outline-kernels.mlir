@@ -86,7 +86,7 @@ func.func @grid(%x: memref<8xf32>, %n: index, %lo: index) {
     memref.store %zero, %x[%ijk] : memref<8xf32>
   } {mapping = [#gpu.block<linear_dim_2>, #gpu.block<linear_dim_0>,
                 #gpu.block<linear_dim_1>],
-     mamba.plan = #mamba.plan<three_kernel tile [4, 1, 1] warps 8>}
+     mamba.plan = #mamba.plan<chunk_parallel tile [4, 1, 1] warps 8>}
   return
 }
 

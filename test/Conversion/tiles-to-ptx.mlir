@@ -65,7 +65,7 @@ func.func @linear(%x: memref<?x?xf32> {mamba.name = "x"},
     }
   } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>],
      mamba.kernel = "tile",
-     mamba.plan = #mamba.plan<three_kernel tile [32, 48] warps 8>}
+     mamba.plan = #mamba.plan<chunk_parallel tile [32, 48] warps 8>}
   return
 }
 

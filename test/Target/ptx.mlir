@@ -11,11 +11,11 @@
 // BINARY: gpu.binary @f_kernels
 // BINARY-SAME: #nvvm.target<O = 3, chip = "sm_90a", features = "+ptx80", verifyTarget = false>
 // BINARY-SAME: #gpu.kernel_metadata<"k", !llvm.func<void (ptr, ptr, i64)>
-// BINARY-SAME: metadata = {block_size = array<i32: 128, 1, 1>, mamba.plan = #mamba.plan<three_kernel tile[1]>, mamba.shared_bytes = 4096 : i64}
+// BINARY-SAME: metadata = {block_size = array<i32: 128, 1, 1>, mamba.plan = #mamba.plan<chunk_parallel tile[1]>, mamba.shared_bytes = 4096 : i64}
 // BINARY-SAME: assembly = "// mamba
 
 // CHECK: // mamba {{[0-9.]+}}, target sm_90a
-// CHECK-NEXT: // kernel k, mamba.plan = #mamba.plan<three_kernel tile[1]>, mamba.shared_bytes = 4096 : i64
+// CHECK-NEXT: // kernel k, mamba.plan = #mamba.plan<chunk_parallel tile[1]>, mamba.shared_bytes = 4096 : i64
 // CHECK-NEXT: // kernel asm
 // CHECK: .version 8.0
 // CHECK: .target sm_90a
@@ -29,7 +29,7 @@ module attributes {gpu.container_module} {
     // CHECK: .reqntid 128, 1, 1
     llvm.func @k(%x: !llvm.ptr, %y: !llvm.ptr, %n: i64) attributes {
         gpu.kernel, nvvm.kernel, nvvm.reqntid = array<i32: 128, 1, 1>,
-        mamba.plan = #mamba.plan<three_kernel tile [1]>, mamba.shared_bytes = 4096 : i64} {
+        mamba.plan = #mamba.plan<chunk_parallel tile [1]>, mamba.shared_bytes = 4096 : i64} {
       // Offsets into shared memory are folded into addresses.
       // CHECK: ld.shared.b32 %[[S:r[0-9]+]], [mamba_shared+1024];
       %shared = llvm.mlir.addressof @mamba_shared : !llvm.ptr<3>

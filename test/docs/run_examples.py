@@ -24,7 +24,8 @@ import sys
 REPOSITORY = Path(__file__).resolve().parents[2]
 TIMEOUT_SECONDS = 600
 FENCE = re.compile(r"^( *)```(.*)$")
-TYPED_VALUE = re.compile(r"(%\w+) : ((?:tensor|memref)<[^<>]*(?:<[^<>]*>[^<>]*)*>)")
+TYPE = r"(?:tensor|memref)<[^<>]*(?:<[^<>]*>[^<>]*)*>"
+TYPED_VALUES = re.compile(rf"(%\w+(?:, %\w+)*) : ({TYPE}(?:(?:, | to ){TYPE})*)")
 DEFINED_VALUES = re.compile(r"^\s*((?:%\w+(?:, )?)+) = ", re.MULTILINE)
 TOP_LEVEL = re.compile(r"^(module|func\.|gpu\.(module|binary))", re.MULTILINE)
 
@@ -119,8 +120,10 @@ def complete_module(text):
         return text
     defined = {value for values in DEFINED_VALUES.findall(text)
                for value in values.split(", ")}
-    arguments = {value: kind for value, kind in TYPED_VALUE.findall(text)
-                 if value not in defined}
+    arguments = {}
+    for values, types in TYPED_VALUES.findall(text):
+        pairs = zip(values.split(", "), re.findall(TYPE, types))
+        arguments.update((value, kind) for value, kind in pairs if value not in defined)
     list_text = ", ".join(f"{value}: {kind}" for value, kind in arguments.items())
     return f"func.func @example({list_text}) {{\n{text}  return\n}}\n"
 
@@ -136,7 +139,10 @@ def parse_mlir(example):
 
 def run_example(example):
     """Raises ExampleError unless the example works."""
-    (parse_mlir if example.info == "mlir" else run_shell)(example)
+    try:
+        (parse_mlir if example.info == "mlir" else run_shell)(example)
+    except ExampleError as error:
+        raise ExampleError(f"{example.name}: {error}") from None
 
 
 def main(files):
@@ -149,7 +155,7 @@ def main(files):
             print(f"ok      {example.name}", flush=True)
         except ExampleError as error:
             failures += 1
-            print(f"FAILED  {example.name}: {error}", flush=True)
+            print(f"FAILED  {error}", flush=True)
     print(f"{len(examples) - failures} of {len(examples)} examples work")
     return 1 if failures else 0
 

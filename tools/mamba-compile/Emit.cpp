@@ -70,6 +70,9 @@ static Error emitObject(mlir::ModuleOp module, const Options &options,
     Expected<Signature> signature = Signature::get(function);
     if (!signature)
       return signature.takeError();
+    if (!isCIdentifier(signature->name))
+      return createStringError("expected the function's name '" +
+                               signature->name + "' to be a C identifier");
     signatures.push_back(std::move(*signature));
   }
   SmallString<128> headerPath(options.output);
@@ -124,7 +127,9 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
                       buildToTilesPipeline(manager, pipeline);
                       return buildToLinalgPipeline(manager, pipeline);
                     case Stage::LLVM:
-                      return buildToCpuPipeline(manager);
+                      return options.target->isGpu()
+                                 ? buildToNvvmPipeline(manager, pipeline)
+                                 : buildToCpuPipeline(manager);
                     case Stage::Ptx:
                     case Stage::Bundle:
                       return buildToPtxPipeline(manager, pipeline);

@@ -74,7 +74,7 @@ static TextFlag
     emitFlag("emit", "STAGE",
              "Stage to write (default: obj for cpu, bundle for GPUs):\n"
              "mamba, tiles, linalg: MLIR text\n"
-             "llvm: MLIR text of the llvm dialect (cpu)\n"
+             "llvm: MLIR text of the llvm dialect\n"
              "obj: object file and C header (cpu)\n"
              "ptx: text (GPUs)\n"
              "bundle: folder of PTX and manifest (GPUs)",
@@ -354,7 +354,7 @@ static Error parseStage(Options &options) {
     options.stage = it->first;
   }
   StringRef name = getStageName(options.stage);
-  if (isGpu && (options.stage == Stage::Object || options.stage == Stage::LLVM))
+  if (isGpu && options.stage == Stage::Object)
     return createStringError("--emit=" + name + " needs --target=cpu, got " +
                              options.target->name);
   if (!isGpu && (options.stage == Stage::Ptx || options.stage == Stage::Bundle))

@@ -11,6 +11,13 @@
 #include "mamba/Driver/Npy.h"
 #include "mamba/Driver/OutputFile.h"
 
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
 using namespace llvm;
 
 namespace mamba {
@@ -33,6 +40,22 @@ readArguments(const Signature &signature, ArrayRef<NamedFile> files) {
     arrays.push_back({file.name, std::move(*array)});
   }
   return bindArguments(signature, std::move(arrays));
+}
+
+/// Two results in one file would leave one of them.
+static Error checkDistinct(ArrayRef<NamedFile> files) {
+  StringMap<StringRef> names;
+  for (const NamedFile &file : files) {
+    SmallString<128> path(file.path);
+    sys::fs::make_absolute(path);
+    sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+    auto [it, inserted] = names.try_emplace(path, file.name);
+    if (!inserted)
+      return createStringError("results '" + it->second + "' and '" +
+                               file.name + "' have one file, '" + file.path +
+                               "'");
+  }
+  return Error::success();
 }
 
 /// Uninitialized arrays for all results.
@@ -59,6 +82,12 @@ makeResults(mlir::func::FuncOp function, const Signature &signature,
 
 Error runModule(mlir::ModuleOp module, const Options &options,
                 mlir::TimingScope &timing) {
+  // Sizes of results are read through operations, not through calls.
+  if (Error error =
+          runPipeline(module, "inline", timing, [](mlir::PassManager &manager) {
+            manager.addPass(mlir::createInlinerPass());
+          }))
+    return error;
   Expected<mlir::func::FuncOp> function =
       findFunction(module, options.function);
   if (!function)
@@ -75,6 +104,9 @@ Error runModule(mlir::ModuleOp module, const Options &options,
       matchNames(resultNames, signature.results, "result", signature.name);
   if (!places)
     return places.takeError();
+
+  if (Error error = checkDistinct(options.results))
+    return error;
 
   mlir::TimingScope readScope = timing.nest("read arguments");
   Expected<std::vector<HostArray>> arguments =

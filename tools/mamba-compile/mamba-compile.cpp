@@ -9,12 +9,17 @@
 #include "Lists.h"
 #include "Options.h"
 
+#include "mamba/Conversion/Passes.h"
+#include "mamba/Conversion/ToNVVM/Passes.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Driver/CpuTarget.h"
+#include "mamba/Target/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -26,15 +31,21 @@ using namespace mamba;
 namespace {
 
 /// Counts the errors that MLIR reports, to tell a failure that needs another
-/// message from one that has its own.
-class ErrorCounter : public mlir::ScopedDiagnosticHandler {
+/// message from one that has its own. Prints those that have no place in a
+/// file, as all of a preset do; the next handler prints the others.
+class ErrorHandler : public mlir::ScopedDiagnosticHandler {
 public:
-  explicit ErrorCounter(mlir::MLIRContext *context)
+  explicit ErrorHandler(mlir::MLIRContext *context)
       : ScopedDiagnosticHandler(context) {
     setHandler([this](mlir::Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
-        ++numErrors;
-      return mlir::failure(); // the next handler prints it
+      bool isError =
+          diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+      numErrors += isError;
+      if (!isError ||
+          diagnostic.getLocation()->findInstanceOf<mlir::FileLineColLoc>())
+        return mlir::failure();
+      WithColor::error(errs(), "mamba-compile") << diagnostic << "\n";
+      return mlir::success();
     });
   }
   unsigned numErrors = 0;
@@ -77,8 +88,18 @@ static Error compile(mlir::MLIRContext &context, const Options &options,
   return emitModule(**module, options, timing);
 }
 
+/// Lets options such as --mlir-print-ir-after name passes.
+static void registerPasses() {
+  mlir::registerAllPasses();
+  registerMambaTransformsPasses();
+  registerMambaConversionPasses();
+  registerMambaToNVVMPasses();
+  registerMambaTargetPasses();
+}
+
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  registerPasses();
   auto fail = [](Error error) {
     // Without a message the problem was printed already.
     if (std::string message = toString(std::move(error)); !message.empty())
@@ -103,13 +124,15 @@ int main(int argc, char **argv) {
   registry.insert<MambaDialect>();
   registerCpuTranslations(registry);
   mlir::MLIRContext context(registry);
+  // The place in the file says enough; the operation may be a whole module.
+  context.printOpOnDiagnostic(false);
   auto sources = std::make_shared<SourceMgr>();
   mlir::SourceMgrDiagnosticHandler printer(*sources, &context, errs());
-  ErrorCounter counter(&context);
+  ErrorHandler handler(&context);
   Error error = compile(context, *options, sources);
   if (!error)
     return EXIT_SUCCESS;
-  if (!counter.numErrors)
+  if (!handler.numErrors)
     return fail(std::move(error));
   consumeError(std::move(error));
   return EXIT_FAILURE;

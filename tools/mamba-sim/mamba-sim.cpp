@@ -14,8 +14,10 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace llvm;
@@ -114,6 +116,7 @@ readResults(const Bundle &bundle) {
   if (!known)
     return known.takeError();
   std::vector<std::pair<StringRef, StringRef>> results;
+  StringMap<StringRef> files;
   for (StringRef text : resultFlags) {
     Expected<std::pair<StringRef, StringRef>> pair = splitPair(text, "result");
     if (!pair)
@@ -122,6 +125,15 @@ readResults(const Bundle &bundle) {
       return createStringError("there is no result '" + pair->first +
                                "'; there is " +
                                (known->empty() ? "none" : join(*known, ", ")));
+    // Two results in one file would leave one of them.
+    SmallString<128> path(pair->second);
+    sys::fs::make_absolute(path);
+    sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+    auto [it, inserted] = files.try_emplace(path, pair->first);
+    if (!inserted)
+      return createStringError("results '" + it->second + "' and '" +
+                               pair->first + "' have one file, '" +
+                               pair->second + "'");
     results.push_back(*pair);
   }
   return results;

@@ -16,9 +16,13 @@
 
 namespace mamba {
 
+/// Whether `name` can be the name of a C and C++ function.
+bool isCIdentifier(llvm::StringRef name);
+
 /// Writes an object file for `cpu` (see `createTargetMachine`) that exports one
 /// C function for each of `functions`, under its own name, with one descriptor
 /// pointer for each argument and each result that is not updated in place.
+/// Their names are C identifiers.
 /// `module` is in the LLVM dialect and the functions were lowered with
 /// `llvm.emit_c_interface`.
 llvm::Error writeObject(mlir::ModuleOp module,

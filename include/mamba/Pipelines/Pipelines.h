@@ -47,12 +47,16 @@ void buildToCpuPipeline(mlir::OpPassManager &pm);
 void buildToNvgpuPipeline(mlir::OpPassManager &pm,
                           const PipelineOptions &options);
 
+/// Model level to kernels in the llvm and nvvm dialects, and their launches.
+void buildToNvvmPipeline(mlir::OpPassManager &pm,
+                         const PipelineOptions &options);
+
 /// Model level to `gpu.binary` operations that hold PTX, and their launches.
 void buildToPtxPipeline(mlir::OpPassManager &pm,
                         const PipelineOptions &options);
 
-/// Registers `mamba-to-tiles`, `mamba-to-linalg-pipeline`, `mamba-to-cpu`,
-/// `mamba-to-nvgpu-pipeline` and `mamba-to-ptx`.
+/// Registers `mamba-to-tiles`, `mamba-to-linalg-pipeline`, `mamba-to-buffers`,
+/// `mamba-to-cpu`, `mamba-to-nvgpu-pipeline` and `mamba-to-ptx`.
 void registerMambaPipelines();
 
 } // namespace mamba

@@ -86,6 +86,7 @@ def WriteBundlePass : Pass<"mamba-write-bundle", "::mlir::ModuleOp"> {
           args(%px : memref<f32>, %py : memref<f32>, %n : index)
       return
     }
+    gpu.binary @f_kernels [..]
     ```
 
     Written (beside `f.ptx`):

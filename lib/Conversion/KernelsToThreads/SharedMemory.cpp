@@ -168,7 +168,7 @@ LogicalResult Placer::assignRanges() {
   }
   InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
                             << maxBytes << " bytes of shared memory, got "
-                            << total;
+                            << total << " in '" << kernel.getName() << "'";
   llvm::sort(placed, [](SharedBuffer *lhs, SharedBuffer *rhs) {
     return std::make_pair(-lhs->bytes, lhs->firstUse) <
            std::make_pair(-rhs->bytes, rhs->firstUse);

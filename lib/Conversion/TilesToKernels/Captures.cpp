@@ -6,9 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Captures.h"
+#include "mamba/Dialect/Mamba/IR/SizeNames.h"
 
+#include "mamba/Dialect/Mamba/IR/SizeNames.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -34,6 +37,9 @@ bool Captures::isBuffer(Value value) {
 }
 
 OpFoldResult Captures::sizeOf(Value buffer, int64_t dim) {
+  // Sizes of one name are one kernel parameter.
+  if (auto argument = dyn_cast<BlockArgument>(buffer))
+    std::tie(buffer, dim) = getFirstOfSize(argument, dim);
   auto type = cast<MemRefType>(buffer.getType());
   OpBuilder builder(loop);
   if (!type.isDynamicDim(dim))
@@ -101,7 +107,9 @@ LogicalResult Captures::add(Value value) {
     addIndex(value);
     return success();
   }
-  if (op && isMemoryEffectFree(op) && op->getNumRegions() == 0) {
+  // A kernel's module does not hold the host's constants.
+  bool isGlobal = isa_and_nonnull<memref::GetGlobalOp>(op);
+  if (op && !isGlobal && isMemoryEffectFree(op) && op->getNumRegions() == 0) {
     for (Value operand : op->getOperands())
       if (failed(add(operand)))
         return failure();
@@ -119,6 +127,11 @@ LogicalResult Captures::collect() {
   hoistSizes();
   Region &body = loop.getRegion();
   WalkResult result = body.walk([&](Operation *op) {
+    if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
+      (void)refuse(global, "no constant tensors in a kernel (pass them as "
+                           "arguments)");
+      return WalkResult::interrupt();
+    }
     for (Value operand : op->getOperands())
       if (!body.isAncestor(operand.getParentRegion()) && failed(add(operand)))
         return WalkResult::interrupt();

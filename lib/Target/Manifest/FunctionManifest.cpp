@@ -17,6 +17,8 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
+
 using namespace mlir;
 namespace json = llvm::json;
 
@@ -322,6 +324,38 @@ LogicalResult FunctionDescriber::describeLaunch(gpu::LaunchFuncOp launch) {
   return success();
 }
 
+/// An attribute as JSON; numbers that JSON lacks and other attributes as text.
+json::Value describeOption(Attribute attr) {
+  if (auto value = dyn_cast<IntegerAttr>(attr))
+    return value.getInt();
+  if (auto value = dyn_cast<StringAttr>(attr))
+    return value.str();
+  if (isa<UnitAttr>(attr))
+    return true;
+  if (auto values = dyn_cast<DenseF64ArrayAttr>(attr)) {
+    json::Array array;
+    for (double value : values.asArrayRef()) {
+      if (std::isfinite(value))
+        array.push_back(value);
+      else
+        array.push_back(value < 0 ? "-inf" : "inf");
+    }
+    return array;
+  }
+  if (auto mask = dyn_cast<MaskAttr>(attr))
+    return stringifyMask(mask.getValue()).str();
+  std::string text;
+  llvm::raw_string_ostream(text) << attr;
+  return text;
+}
+
+json::Value describeOptions(DictionaryAttr options) {
+  json::Object object;
+  for (NamedAttribute option : options)
+    object[option.getName().str()] = describeOption(option.getValue());
+  return object;
+}
+
 FailureOr<json::Value> FunctionDescriber::describe() {
   if (function.getNumResults() != 0)
     return function.emitOpError("expected results to be passed as arguments "
@@ -367,6 +401,13 @@ FailureOr<json::Value> FunctionDescriber::describe() {
       texts.push_back(text.str());
     }
     object["constraints"] = std::move(texts);
+  }
+  if (auto operations =
+          function->getAttrOfType<ArrayAttr>(kOperationsAttrName)) {
+    json::Array described;
+    for (auto operation : operations.getAsRange<DictionaryAttr>())
+      described.push_back(describeOptions(operation));
+    object["operations"] = std::move(described);
   }
   return json::Value(std::move(object));
 }

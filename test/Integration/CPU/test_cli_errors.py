@@ -73,7 +73,7 @@ WRONG_SHAPES = {
 WRONG_DTYPES = {
     "x_int64": ("x", np.int64), "x_float64": ("x", np.float64), "x_complex64": ("x", np.complex64),
     "x_bool": ("x", np.bool_), "A_int32": ("A", np.int32), "A_float64": ("A", np.float64),
-    "seq_idx_float32": ("seq_idx", np.float32), "seq_idx_int64": ("seq_idx", np.int64),
+    "seq_idx_float32": ("seq_idx", np.float32),
     "seq_idx_uint8": ("seq_idx", np.uint8), "x_text": ("x", "S4"),
 }
 
@@ -90,6 +90,14 @@ def test_wrong_dtype(compiler, name, dtype):
     arrays = base_arrays()
     arrays[name] = arrays[name].astype(dtype)
     expect_error(compiler, *run_flags(compiler, arrays), *RESULTS, mentions=[name])
+
+
+def test_index_out_of_range(compiler):
+    """int64 files serve i32 arguments, but not silently truncated."""
+    arrays = base_arrays()
+    arrays["seq_idx"] = arrays["seq_idx"].astype(np.int64)
+    arrays["seq_idx"][0, 0] = 2**32
+    expect_error(compiler, *run_flags(compiler, arrays), *RESULTS, mentions=["seq_idx"])
 
 
 def test_heads_not_divisible_by_groups(compiler):

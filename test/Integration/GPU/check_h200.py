@@ -1,14 +1,10 @@
 """Compares bundles with the float64 recurrences on the GPU of this machine.
 
-    python check_h200.py [--dry-run] [--large] BUNDLE[:OPTION...] ...
+    python check_h200.py [--dry-run] [--large] BUNDLE ...
 
 Each BUNDLE is a folder whose functions are presets of mamba-compile, named ssd
-or ssu. The manifest tells shapes, dtypes and which optional arguments exist;
-what it does not tell comes as options, with the compiler's defaults:
-
-    no-softplus       the kernel applies no softplus
-    dt-limit=LO,HI    the kernel clamps dt' (default 0,inf)
-    chunk-size=Q      tokens per chunk (needed by chunk_states; default 128)
+or ssu. The manifest tells shapes, dtypes, options and which optional arguments
+exist.
 
 Prints one line per case and result and exits 1 if any result is outside the
 bounds of tolerance.py. --dry-run only marshals arguments, without a GPU.
@@ -38,26 +34,21 @@ ROW = "{:24} {:26} {:5} {:20} {:>9} {:>9} {:>9} {:>9} {:>6} {:>10}  {}"
 
 @dataclass(frozen=True)
 class Options:
-    """What the manifest does not tell about a bundle's kernels."""
+    """The options of a function's one mamba operation, from the manifest."""
 
-    softplus: bool = True
+    softplus: bool = False
     dt_limit: tuple = (0.0, np.inf)
     chunk_size: int = 128
 
     @staticmethod
-    def parse(words):
-        fields = {}
-        for word in words:
-            name, _, value = word.partition("=")
-            if name == "no-softplus":
-                fields["softplus"] = False
-            elif name == "dt-limit":
-                fields["dt_limit"] = tuple(float(v) for v in value.split(","))
-            elif name == "chunk-size":
-                fields["chunk_size"] = int(value)
-            else:
-                raise BundleError(f"unknown bundle option {word}")
-        return Options(**fields)
+    def of(function):
+        operations = function.get("operations", [])
+        if len(operations) != 1:
+            raise BundleError(f"{function['name']}: expected one operation in the "
+                              f"manifest, got {len(operations)}")
+        given = operations[0]
+        limits = tuple(float(v) for v in given.get("dt_limit", (0.0, "inf")))
+        return Options(bool(given.get("softplus")), limits, given.get("chunk_size", 128))
 
 
 class Signature:
@@ -221,13 +212,12 @@ def label(case):
 
 
 def check_bundle(text, driver, large, dry):
-    """Checks every function of BUNDLE[:OPTION...]; returns the failures."""
-    folder, *words = text.split(":")
-    options = Options.parse(words)
-    bundle = Bundle(folder, driver)
+    """Checks every function of the bundle in a folder; returns the failures."""
+    bundle = Bundle(text, driver)
     failures = 0
     for function in bundle.functions.values():
         signature = Signature(function)
+        options = Options.of(function)
         for seed, case in enumerate(cases(signature, options, large)):
             try:
                 failures += run_case(bundle, signature, options, case, seed, dry)
@@ -240,7 +230,7 @@ def check_bundle(text, driver, large, dry):
 
 def main():
     parser = argparse.ArgumentParser(description="check bundles against the recurrences")
-    parser.add_argument("bundles", nargs="+", metavar="BUNDLE[:OPTION...]")
+    parser.add_argument("bundles", nargs="+", metavar="BUNDLE")
     parser.add_argument("--dry-run", action="store_true")
     parser.add_argument("--large", action="store_true")
     options = parser.parse_args()

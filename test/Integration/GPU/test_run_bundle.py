@@ -242,6 +242,7 @@ def ssu_bundle(folder):
     names = {"slots": ("state", 0), "b": ("x", 0), "H": ("x", 1), "G": ("B", 1)}
     return write_bundle(
         folder, name="ssu", workspace=[],
+        operations=[{"op": "mamba.ssu", "softplus": True}],
         arguments=[
             argument("state", "f16", "slots", "H", 64, 128, role="inout", result="new_state"),
             argument("x", "bf16", "b", "H", 64), argument("dt", "f32", "b", "H"),
@@ -262,6 +263,7 @@ def ssd_bundle(folder):
     tokens, state = ("b", "L", 6, 80), ("b", 6, 80, 128)
     return write_bundle(
         folder, name="ssd", workspace=[{"name": "w0", "bytes": "b*6*L*4"}],
+        operations=[{"op": "mamba.ssd", "chunk_size": 64, "dt_limit": [0.0, 1.0]}],
         arguments=[
             argument("x", "f16", *tokens), argument("dt", "f16", "b", "L", 6),
             argument("A", "f32", 6), argument("B", "f16", "b", "L", 2, 128),
@@ -278,8 +280,7 @@ def ssd_bundle(folder):
 
 
 def test_check_h200_dry_run(tmp_path):
-    folders = [f"{ssd_bundle(tmp_path / 'ssd')}:chunk-size=64:no-softplus:dt-limit=0,1",
-               ssu_bundle(tmp_path / "ssu")]
+    folders = [ssd_bundle(tmp_path / "ssd"), ssu_bundle(tmp_path / "ssu")]
     done = run_script("check_h200.py", "--dry-run", *folders)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("dry: store") == 7 + 8 and done.stdout.count("no launch") == 1

@@ -106,6 +106,7 @@ def test_counters(scale):
     ([ARG, "--arg=w=x.npy", LIMIT], "there is no argument 'w'"),
     ([ARG, ARG, LIMIT], "argument 'x' is given twice"),
     ([ARG, "--result=z=z.npy", LIMIT], "there is no result 'z'; there is y"),
+    ([ARG, RESULT, RESULT, LIMIT], "results 'y' and 'y' have one file, 'y.npy'"),
     ([ARG, RESULT], "size expression 'limit': there is no size 'limit'"),
     ([ARG, LIMIT, "--size=n=0"], "the sizes do not satisfy n >= 1"),
     ([ARG, LIMIT, "--size=n=99"], "argument 'x' has shape [100], expected [99]"),

@@ -5,7 +5,9 @@
 // RUN: %python %S/Inputs/fails.py mamba-compile %t/syntax.mlir --emit=mamba -o %t.out | FileCheck %s --check-prefix=SYNTAX
 // RUN: %python %S/Inputs/fails.py mamba-compile %t/shape.mlir --emit=mamba -o %t.out | FileCheck %s --check-prefix=SHAPE
 // RUN: %python %S/Inputs/fails.py mamba-compile %t/types.mlir -o %t.o | FileCheck %s --check-prefix=TYPES
-// RUN: not ls %t.out %t.o
+// RUN: %python %S/Inputs/fails.py mamba-compile %t/name.mlir -o %t.o | FileCheck %s --check-prefix=NAME
+// RUN: not ls %t.out
+// RUN: not ls %t.o
 // RUN: echo kept > %t.out
 // RUN: %python %S/Inputs/fails.py mamba-compile %t/shape.mlir --emit=mamba -o %t.out
 // RUN: FileCheck %s --check-prefix=KEPT --input-file=%t.out
@@ -32,6 +34,12 @@ func.func @f(%dt: tensor<1x5x3xf32>, %A: tensor<4xf32>) -> tensor<1x3x1x16xf32> 
 // TYPES: {{^}}mamba-compile: error: expected 'arg0' of function 'f' to be a ranked tensor of bf16, f16, f32, f64, i32 or i64, got memref<4xf32>
 func.func @f(%x: memref<4xf32>) {
   return
+}
+
+//--- name.mlir
+// NAME: {{^}}mamba-compile: error: expected the function's name 'my.f' to be a C identifier
+func.func @my.f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
 }
 
 //--- good.mlir

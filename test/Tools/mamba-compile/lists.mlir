@@ -6,7 +6,7 @@
 // MODELS: {{^}}codestral-mamba-7b 128 64 128 8 256
 
 // TARGETS: {{^}}name
-// TARGETS-NEXT: {{^}}sm_90a ptx, bundle
+// TARGETS-NEXT: {{^}}sm_90a llvm, ptx, bundle
 // TARGETS-NEXT: {{^}}sm_100a
 // TARGETS-NEXT: {{^}}sm_103a
 // TARGETS-NEXT: {{^}}sm_120a

@@ -27,6 +27,10 @@
 // UNKNOWN: {{^}}mamba-compile: error: the module has no public function 'nm'; it has 'mm', 'scan'
 // RUN: %{fails} --function=mm | FileCheck %s --check-prefix=NO-RESULT
 // NO-RESULT: {{^}}mamba-compile: error: function 'mm' has no result 'y'; it has c, result1, h2
+// RUN: %{fails} --function=scan --result=y=%t/other.npy | FileCheck %s --check-prefix=TWICE
+// TWICE: {{^}}mamba-compile: error: result 'y' is given twice
+// RUN: %python %S/Inputs/fails.py mamba-compile %s --run --function=mm --result=c=%t/never.npy --result=h2=%t/./never.npy | FileCheck %s --check-prefix=ONE-FILE
+// ONE-FILE: {{^}}mamba-compile: error: results 'c' and 'h2' have one file
 // RUN: %{fails} --function=scan --arg=q=%t/a.npy | FileCheck %s --check-prefix=NO-ARG
 // NO-ARG: {{^}}mamba-compile: error: function 'scan' has no argument 'q'; it has dt, A
 // RUN: %{fails} --function=scan --arg=A=%t/none.npy | FileCheck %s --check-prefix=NO-FILE

@@ -9,7 +9,10 @@
 // RUN: mamba-compile --model=mamba2-130m --target=sm_90a -o %t.bundle
 // RUN: FileCheck %s --check-prefix=MANIFEST --input-file=%t.bundle/manifest.json
 // RUN: FileCheck %s --check-prefix=PTX --input-file=%t.bundle/ssd.ptx
+// RUN: rm -rf %t.folder && mkdir %t.folder && echo > %t.folder/mine
+// RUN: %python %S/Inputs/fails.py mamba-compile --model=mamba2-130m --target=sm_90a -o %t.folder | FileCheck %s --check-prefix=FOLDER
 // RUN: mamba-compile --model=mamba2-130m --emit=tiles --time 2>&1 | FileCheck %s --check-prefix=TIME
+// RUN: mamba-compile --model=mamba2-130m --emit=tiles --target=sm_90a --mlir-print-ir-before=mamba-tile 2>&1 >%t.out | FileCheck %s --check-prefix=DUMP
 
 // CHUNKS: mamba.chunk_cumsum
 // CHUNKS: mamba.chunk_out
@@ -21,3 +24,6 @@
 // MANIFEST: "version"
 // TIME: Execution time report
 // TIME: lower to tiles
+// DUMP: IR Dump Before MambaTilePass
+// FOLDER: {{^}}mamba-compile: error: will not replace '{{.*}}.folder', {{.*}}{{$}}
+// FOLDER-NOT: {{[a-z]}}

@@ -89,6 +89,39 @@ template <typename OpTy> struct DropUnusedResults : OpRewritePattern<OpTy> {
   }
 };
 
+/// Drops the results of `ssu` beside `y` that nothing reads; without a new
+/// state it updates none.
+struct DropUnusedSsuResults : OpRewritePattern<SsuOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SsuOp op,
+                                PatternRewriter &rewriter) const override {
+    Value state = op.getNewState(), between = op.getIntermediateStates();
+    bool dropsState = state && state.use_empty();
+    bool dropsBetween = between && between.use_empty();
+    if (!dropsState && !dropsBetween)
+      return rewriter.notifyMatchFailure(op, "every result is used");
+    auto type = [](Value value, bool drops) {
+      return value && !drops ? value.getType() : Type();
+    };
+    auto smaller = SsuOp::create(
+        rewriter, op.getLoc(), op.getY().getType(), type(state, dropsState),
+        type(between, dropsBetween), op.getState(), op.getX(), op.getDt(),
+        op.getA(), op.getB(), op.getC(), op.getD(), op.getZ(), op.getDtBias(),
+        op.getStateBatchIndices(),
+        dropsState ? Value() : op.getDstStateBatchIndices(), op.getSoftplus(),
+        op.getPadSlotId(), op.getDisableStateUpdate() || dropsState,
+        op.getRow());
+    smaller->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.replaceAllUsesWith(op.getY(), smaller.getY());
+    if (state && !dropsState)
+      rewriter.replaceAllUsesWith(state, smaller.getNewState());
+    if (between && !dropsBetween)
+      rewriter.replaceAllUsesWith(between, smaller.getIntermediateStates());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 /// Drops a clamp that cannot bind: softplus is not negative, so a lower bound
 /// of at most 0 says nothing; an upper bound past f32 is none.
 template <typename OpTy> struct FoldDtLimit : OpRewritePattern<OpTy> {
@@ -150,6 +183,7 @@ void SsdOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 void SsuOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                         MLIRContext *context) {
-  patterns.add<DropZeroOperand<SsuOp, &SsuOp::getDMutable>,
-               DropZeroOperand<SsuOp, &SsuOp::getDtBiasMutable>>(context);
+  patterns
+      .add<DropUnusedSsuResults, DropZeroOperand<SsuOp, &SsuOp::getDMutable>,
+           DropZeroOperand<SsuOp, &SsuOp::getDtBiasMutable>>(context);
 }

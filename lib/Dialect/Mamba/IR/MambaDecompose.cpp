@@ -183,8 +183,13 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
                  {{0, 1}}, [](ScalarEmitter &, ValueRange v) { return v[0]; });
   SmallVector<OpFoldResult> outSizes = {
       one, tensor::getMixedSize(b, loc, getStates(), 1), one, P, N};
-  SmallVector<Value> carried{start,
-                             emit.empty(outSizes, type.getElementType())};
+  SmallVector<Value> carried{start};
+  // Nobody may read the states, which then are not kept.
+  bool keepsStates = !getChunkStates().use_empty();
+  Value states = emit.empty(outSizes, type.getElementType());
+  if (keepsStates)
+    carried.push_back(states);
+  size_t decayAt = carried.size();
   if (getTotalDecay())
     carried.push_back(emit.constant(0.0));
   if (getSeqIdx())
@@ -195,14 +200,16 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
       b, loc, index0, chunks, emit.index(1), carried,
       [&](OpBuilder &nested, Location nestedLoc, Value c, ValueRange args) {
         TileEmitter body(nested, nestedLoc);
-        Value h = args[0];
-        Value stored =
-            body.map({P, N}, type.getElementType(), {h}, {{0, 1}},
-                     [](ScalarEmitter &, ValueRange v) { return v[0]; });
+        Value h = args[0], out;
         SmallVector<OpFoldResult> offsets{zero, c, zero, zero, zero},
             sizes{one, one, one, P, N};
-        Value out = tensor::InsertSliceOp::create(
-            nested, nestedLoc, stored, args[1], offsets, sizes, strides);
+        if (keepsStates) {
+          Value stored =
+              body.map({P, N}, type.getElementType(), {h}, {{0, 1}},
+                       [](ScalarEmitter &, ValueRange v) { return v[0]; });
+          out = tensor::InsertSliceOp::create(nested, nestedLoc, stored,
+                                              args[1], offsets, sizes, strides);
+        }
         Value last = body.read(getDACumsum(),
                                {index0, index0, c, body.index(chunk - 1)});
         Value factor = body.decay(last);
@@ -229,19 +236,21 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
                 kept = e.select(same, kept, e.constant(0.0));
               return e.add(kept, v[0]);
             });
-        SmallVector<Value> results{next, out};
+        SmallVector<Value> results{next};
+        if (keepsStates)
+          results.push_back(out);
         if (getTotalDecay()) {
           double inf = std::numeric_limits<double>::infinity();
           Value term =
               same ? body.select(same, last, body.constant(-inf)) : last;
-          results.push_back(body.add(args[2], term));
+          results.push_back(body.add(args[decayAt], term));
         }
         if (getSeqIdx())
           results.push_back(id);
         scf::YieldOp::create(nested, nestedLoc, results);
       });
 
-  SmallVector<Value> results{loop.getResult(1)};
+  SmallVector<Value> results{keepsStates ? loop.getResult(1) : states};
   if (getFinalState()) {
     auto finalType = cast<RankedTensorType>(getFinalState().getType());
     Value rounded =
@@ -252,6 +261,6 @@ FailureOr<SmallVector<Value>> StatePassOp::decomposeOperation(OpBuilder &b) {
   if (getTotalDecay())
     results.push_back(tensor::FromElementsOp::create(
         b, loc, cast<RankedTensorType>(getTotalDecay().getType()),
-        loop.getResult(2)));
+        loop.getResult(decayAt)));
   return results;
 }

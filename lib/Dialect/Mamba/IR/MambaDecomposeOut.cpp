@@ -51,7 +51,8 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
 
   // What the state entering the chunk adds.
   Value state = emit.squeeze(getChunkStates(), {3, 4});
-  if (getElementTypeOrSelf(state) != elem)
+  // The product widens a 16-bit state by itself.
+  if (getElementTypeOrSelf(state) != elem && !elem.isF32())
     state = emit.map({P, N}, elem, {state}, {{0, 1}},
                      [](ScalarEmitter &, ValueRange v) { return v[0]; });
   Value carried = emit.matmul({length, P}, C, {0, 2}, state, {1, 2});

@@ -160,40 +160,47 @@ std::pair<Value, Value> SsuTile::step(OpBuilder &nested, Value h, Value t) {
 }
 
 SmallVector<Value> SsuTile::decompose() {
-  auto yType = cast<RankedTensorType>(op.getY().getType());
-  SmallVector<Value> carried{
-      loadState(), emit.empty(tensor::getMixedSizes(b, loc, op.getX()),
-                              yType.getElementType())};
-  Value tokens = many ? emit.dim(op.getX(), 1) : emit.index(1);
+  OpFoldResult one = b.getIndexAttr(1);
+  OpFoldResult count = many ? tensor::getMixedSize(b, loc, op.getX(), 1) : one;
+  // Nobody may read a result, which then is not kept.
+  bool keepsY = !op.getY().use_empty();
+  SmallVector<Value> carried{loadState()};
+  Value y = emit.empty(tensor::getMixedSizes(b, loc, op.getX()),
+                       getElementTypeOrSelf(op.getY()));
+  if (keepsY)
+    carried.push_back(y);
+  Value between;
   Type intermediate;
   if (op.getIntermediateStates()) {
-    auto type = cast<RankedTensorType>(op.getIntermediateStates().getType());
-    intermediate = type.getElementType();
-    OpFoldResult one = b.getIndexAttr(1);
-    OpFoldResult count =
-        many ? tensor::getMixedSize(b, loc, op.getX(), 1) : one;
-    carried.push_back(emit.empty({one, count, one, P, N}, intermediate));
+    intermediate = getElementTypeOrSelf(op.getIntermediateStates());
+    between = emit.empty({one, count, one, P, N}, intermediate);
   }
+  bool keepsBetween = between && !op.getIntermediateStates().use_empty();
+  if (keepsBetween)
+    carried.push_back(between);
+  Value tokens = getValueOrCreateConstantIndexOp(b, loc, count);
   auto loop = scf::ForOp::create(
       b, loc, index0, tokens, emit.index(1), carried,
       [&](OpBuilder &nested, Location, Value t, ValueRange args) {
-        auto [h, y] = step(nested, args[0], t);
-        SmallVector<Value> results{h, insertToken(nested, y, args[1], t, {P})};
-        if (intermediate) {
+        auto [h, row] = step(nested, args[0], t);
+        SmallVector<Value> results{h};
+        if (keepsY)
+          results.push_back(insertToken(nested, row, args[1], t, {P}));
+        if (keepsBetween) {
           TileEmitter e(nested, loc);
           Value kept = e.map({P, N}, intermediate, {h}, {{0, 1}},
                              [&](ScalarEmitter &s, ValueRange v) {
                                return s.select(valid, v[0], s.constant(0.0));
                              });
-          results.push_back(insertToken(nested, kept, args[2], t, {P, N}));
+          results.push_back(insertToken(nested, kept, args.back(), t, {P, N}));
         }
         scf::YieldOp::create(nested, loc, results);
       });
-  SmallVector<Value> results{loop.getResult(1)};
+  SmallVector<Value> results{keepsY ? loop.getResult(1) : y};
   if (op.getNewState())
     results.push_back(storeState(loop.getResult(0)));
-  if (intermediate)
-    results.push_back(loop.getResult(2));
+  if (between)
+    results.push_back(keepsBetween ? loop.getResults().back() : between);
   return results;
 }
 

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -28,7 +29,18 @@ using namespace mamba;
 #include "mamba/Dialect/Mamba/IR/MambaAttrs.cpp.inc"
 #include "mamba/Dialect/Mamba/IR/MambaInterfaces.cpp.inc"
 
+namespace {
+/// The operations are pure and have no regions: any function may hold them.
+struct MambaInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void MambaDialect::initialize() {
+  addInterfaces<MambaInlinerInterface>();
   addOperations<
 #define GET_OP_LIST
 #include "mamba/Dialect/Mamba/IR/MambaOps.cpp.inc"

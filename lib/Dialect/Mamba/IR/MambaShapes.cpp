@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/OperationSupport.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -112,7 +113,7 @@ MAMBA_REIFY(SsuOp)
 static int64_t ceilDivOrDynamic(int64_t length, int64_t chunk) {
   if (ShapedType::isDynamic(length) || chunk <= 0)
     return ShapedType::kDynamic;
-  return (length + chunk - 1) / chunk;
+  return llvm::divideCeilSigned(length, chunk);
 }
 
 static bool areCompatible(TypeRange lhs, TypeRange rhs) {

@@ -287,7 +287,8 @@ FailureOr<TilingResult> tileSsu(OpBuilder &b, SsuOp op,
     }
     SmallVector<OpFoldResult> valueOffsets, valueSizes;
     if (failed(slices.get(value, valueOffsets, valueSizes)))
-      return op.emitOpError("expected a tile of 1 head or all heads");
+      return op.emitOpError(
+          "expected a tile of 1 head, one group's heads or all heads");
     if (oneRow && i == 0) {
       Slice slot = getSourceSlot(b, op, offsets[0]);
       valueOffsets[0] = slot.offset;

@@ -8,6 +8,7 @@
 #include "mamba/Dialect/Mamba/IR/DimensionRoles.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -15,6 +16,10 @@ using namespace mlir;
 using namespace mamba;
 
 namespace {
+
+/// The largest head dim, state dim, chunk and number of tokens. A block's
+/// buffers hold products of two of them, whose bytes must fit in 63 bits.
+constexpr int64_t kMaxBlockSize = 1 << 20;
 
 /// Checks that every dimension of the same role has the same static size, and
 /// that the sizes that must be static are.
@@ -75,14 +80,44 @@ private:
       if (size(role) == 0)
         return op->emitOpError("expected ")
                << stringify(role) << " to be at least 1, got 0";
+    for (Role role : {Role::HeadDim, Role::StateDim, Role::Chunk, Role::Tokens})
+      if (size(role) > kMaxBlockSize)
+        return op->emitOpError("expected ")
+               << stringify(role) << " to be at most " << kMaxBlockSize
+               << ", got " << size(role);
+    if (failed(checkElements()))
+      return failure();
     int64_t length = size(Role::Length), chunk = size(Role::Chunk),
             chunks = size(Role::Chunks);
-    if (!ShapedType::isDynamic(length) && !ShapedType::isDynamic(chunk) &&
-        !ShapedType::isDynamic(chunks) &&
-        chunks != (length + chunk - 1) / chunk)
+    if (ShapedType::isDynamic(length) || ShapedType::isDynamic(chunk) ||
+        ShapedType::isDynamic(chunks))
+      return success();
+    int64_t expected = llvm::divideCeilSigned(length, chunk);
+    if (chunks != expected)
       return op->emitOpError("expected ")
-             << (length + chunk - 1) / chunk << " chunks of " << chunk
-             << " for length " << length << ", got " << chunks;
+             << expected << " chunks of " << chunk << " for length " << length
+             << ", got " << chunks;
+    return success();
+  }
+
+  /// The bytes of every array of the operation and of its decomposition must
+  /// fit in 63 bits. None has more elements than the product of all sizes.
+  LogicalResult checkElements() {
+    // Dynamic sizes are negative.
+    int64_t length = std::max(size(Role::Length), size(Role::Chunks));
+    int64_t extents[] = {size(Role::Batch),
+                         size(Role::Slots),
+                         length,
+                         size(Role::Tokens),
+                         size(Role::Chunk),
+                         std::max(size(Role::Heads), size(Role::Groups)),
+                         size(Role::HeadDim),
+                         size(Role::StateDim)};
+    int64_t bytes = 8;
+    for (int64_t extent : extents)
+      if (extent > 1 && llvm::MulOverflow(bytes, extent, bytes))
+        return op->emitOpError(
+            "expected the product of all static sizes to be less than 2^60");
     return success();
   }
 
@@ -196,6 +231,8 @@ LogicalResult SsuOp::verify() {
       failed(verifySameElementType(*this, "new_state", getNewState(), "state",
                                    getState())))
     return failure();
+  if (!getDisableStateUpdate() && !getNewState())
+    return emitOpError("expected 'new_state' without 'disable_state_update'");
   if (getDisableStateUpdate() && getNewState())
     return emitOpError("expected no 'new_state' with 'disable_state_update'");
   if (getDisableStateUpdate() && getDstStateBatchIndices())

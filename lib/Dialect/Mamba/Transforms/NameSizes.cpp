@@ -10,6 +10,7 @@
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -28,6 +29,8 @@ namespace {
 class SizeClasses {
 public:
   void add(Operation *op) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      return addLoops(linalgOp);
     llvm::DenseMap<unsigned, unsigned> byRole;
     int64_t chunk = 0;
     for (const ShapedValue &value : getShapedValues(op))
@@ -66,7 +69,7 @@ public:
       return it->second;
     std::string role = getRole(leader);
     if (role.empty())
-      return "";
+      role = "size";
     std::string unique = role;
     for (unsigned i = 1; !used.insert(unique).second; ++i)
       unique = role + "_" + std::to_string(i);
@@ -125,6 +128,27 @@ public:
   }
 
 private:
+  /// Dimensions that one loop of `op` goes through are equal.
+  void addLoops(linalg::LinalgOp op) {
+    SmallVector<std::optional<unsigned>> loops(op.getNumLoops());
+    auto join = [&](Value value, AffineMap map) {
+      if (!isa<RankedTensorType>(value.getType()))
+        return;
+      for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+        if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+          unsigned id = getId(value, axis);
+          std::optional<unsigned> &loop = loops[dim.getPosition()];
+          if (loop)
+            classes.unionSets(*loop, id);
+          loop = id;
+        }
+    };
+    for (OpOperand &operand : op->getOpOperands())
+      join(operand.get(), op.getMatchingIndexingMap(&operand));
+    for (OpResult result : op->getResults())
+      join(result, op.getIndexingMapMatchingResult(result));
+  }
+
   unsigned getId(Value value, unsigned axis) {
     auto [it, inserted] =
         ids.insert({{value, axis}, static_cast<unsigned>(ids.size())});

@@ -87,7 +87,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
               chooseTile(problem.headDim, 16, problem.sharedBytes,
                          [&](int64_t p) { return p * problem.stateDim * 8; });
         });
-    return PlanAttr::get(&getContext(), Schedule::ThreeKernel, tile, inner,
+    return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
                          warps);
   }
 

@@ -56,19 +56,27 @@ struct ResultsToArguments
 
   /// A function that takes tensors is called from outside of the module only.
   LogicalResult verifyCalls() {
-    auto isTensor = [](Type type) { return isa<TensorType>(type); };
-    for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isPublic() &&
-          (llvm::any_of(func.getArgumentTypes(), isTensor) ||
-           llvm::any_of(func.getResultTypes(), isTensor)))
-        return func.emitOpError(
-            "expected no tensors in the signature of a private function");
-    WalkResult walk = getOperation().walk([&](CallOpInterface call) {
-      if (llvm::none_of(call->getOperandTypes(), isTensor) &&
-          llvm::none_of(call->getResultTypes(), isTensor))
-        return WalkResult::advance();
-      call->emitOpError("expected no tensors in a call");
-      return WalkResult::interrupt();
+    auto hasTensor = [](TypeRange types) {
+      return llvm::any_of(types,
+                          [](Type type) { return isa<TensorType>(type); });
+    };
+    WalkResult walk = getOperation().walk([&](Operation *op) -> WalkResult {
+      if (auto func = dyn_cast<func::FuncOp>(op)) {
+        if (!hasTensor(func.getArgumentTypes()) &&
+            !hasTensor(func.getResultTypes()))
+          return WalkResult::advance();
+        if (func->getParentOp() != getOperation())
+          return func.emitOpError(
+              "expected no tensors in the signature of a nested module's "
+              "function");
+        if (!func.isPublic())
+          return func.emitOpError(
+              "expected no tensors in the signature of a private function");
+      }
+      if (isa<CallOpInterface>(op) &&
+          (hasTensor(op->getOperandTypes()) || hasTensor(op->getResultTypes())))
+        return op->emitOpError("expected no tensors in a call");
+      return WalkResult::advance();
     });
     return failure(walk.wasInterrupted());
   }

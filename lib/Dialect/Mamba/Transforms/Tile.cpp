@@ -9,6 +9,7 @@
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mamba {
@@ -20,6 +21,9 @@ using namespace mlir;
 using namespace mamba;
 
 namespace {
+/// Points of the innermost parallel loop of a linalg operation in a block.
+constexpr int64_t kLinalgTile = 256;
+
 struct Tile : mamba::impl::MambaTilePassBase<Tile> {
   using Base::Base;
 
@@ -41,6 +45,49 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
     for (MambaTileOpInterface op : ops)
       if (failed(tile(rewriter, op, isForall)))
         return signalPassFailure();
+    if (!isForall)
+      return;
+    SmallVector<linalg::LinalgOp> others;
+    getOperation()->walk([&](linalg::LinalgOp op) {
+      if (!op->getParentOfType<LoopLikeOpInterface>() &&
+          op.hasPureTensorSemantics())
+        others.push_back(op);
+    });
+    for (linalg::LinalgOp op : others)
+      if (failed(tileLinalg(rewriter, op)))
+        return signalPassFailure();
+  }
+
+  /// Between operations of the dialect: a block computes one point of the outer
+  /// parallel loops and some of the innermost one.
+  LogicalResult tileLinalg(IRRewriter &rewriter, linalg::LinalgOp op) {
+    rewriter.setInsertionPoint(op);
+    // A dimension of 0 cannot be sliced, not even whole.
+    if (llvm::all_of(op->getResultTypes(), [](Type type) {
+          return llvm::is_contained(cast<RankedTensorType>(type).getShape(), 0);
+        })) {
+      rewriter.replaceOp(op, op.getDpsInits());
+      return success();
+    }
+    SmallVector<unsigned> parallel;
+    op.getParallelDims(parallel);
+    if (parallel.empty())
+      return op->emitOpError("expected a parallel loop to share out to blocks");
+    SmallVector<int64_t> sizes(op.getNumLoops(), 0);
+    for (unsigned loop : parallel)
+      sizes[loop] = loop == parallel.back() ? kLinalgTile : 1;
+    StringRef name = op->getName().stripDialect();
+    scf::SCFTilingOptions options;
+    options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp)
+        .setTileSizes(getAsIndexOpFoldResult(&getContext(), sizes))
+        .setMapping(getBlockMapping(&getContext(), parallel.size()));
+    FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(
+        rewriter, cast<TilingInterface>(op.getOperation()), options);
+    if (failed(tiled))
+      return op->emitOpError("expected to tile to blocks");
+    rewriter.replaceOp(op, tiled->replacements);
+    tiled->loops.front()->setAttr("mamba.kernel", rewriter.getStringAttr(name));
+    return success();
   }
 
   LogicalResult tile(IRRewriter &rewriter, MambaTileOpInterface op,

@@ -14,8 +14,7 @@
 using namespace mlir;
 using namespace mamba;
 
-/// Block dimensions for `count` loops, the innermost fastest.
-static SmallVector<Attribute> getBlockMapping(MLIRContext *context,
+SmallVector<Attribute> mamba::getBlockMapping(MLIRContext *context,
                                               size_t count) {
   SmallVector<Attribute> mapping;
   for (size_t i = count; i > 0; --i)

@@ -13,6 +13,10 @@
 
 namespace mamba {
 
+/// Block dimensions for `count` loops, the innermost fastest.
+llvm::SmallVector<mlir::Attribute> getBlockMapping(mlir::MLIRContext *context,
+                                                   size_t count);
+
 /// Replaces `op` by loops over tiles of `sizes` (0: the whole loop). Fails with
 /// a diagnostic if the operation does not tile so. A tile size other than 0
 /// and 1 must divide a static extent, since head and state dims are static.

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The dialect, its operations, attributes and interfaces. Shapes, types and
-// formulas: docs/reference/MambaOps.md, generated from the TableGen files.
+// formulas: docs/reference/dialect.md, generated from the TableGen files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,6 +49,9 @@ inline constexpr llvm::StringLiteral kResultAttrName = "mamba.result";
 
 /// Name of the result that an argument is updated to in place.
 inline constexpr llvm::StringLiteral kUpdatedAttrName = "mamba.updated";
+
+/// The mamba operations that a function was written with, as dictionaries.
+inline constexpr llvm::StringLiteral kOperationsAttrName = "mamba.operations";
 
 /// Names of an argument's or result's dynamic sizes, one string a dimension.
 inline constexpr llvm::StringLiteral kDimsAttrName = "mamba.dims";

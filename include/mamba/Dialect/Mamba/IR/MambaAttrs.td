@@ -23,10 +23,10 @@ def Mamba_MaskAttr : EnumAttr<Mamba_Dialect, Mamba_Mask, "mask"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Mamba_ScheduleThreeKernel
-    : I32EnumAttrCase<"ThreeKernel", 0, "three_kernel">;
+def Mamba_ScheduleChunkParallel
+    : I32EnumAttrCase<"ChunkParallel", 0, "chunk_parallel">;
 def Mamba_Schedule : I32EnumAttr<"Schedule",
-    "how the chunked scan is spread over kernels", [Mamba_ScheduleThreeKernel]> {
+    "how the chunked scan is spread over kernels", [Mamba_ScheduleChunkParallel]> {
   let cppNamespace = "::mamba";
   let genSpecializedAttr = 0;
 }
@@ -51,7 +51,7 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     * `warps`: warps of 32 threads in a block.
 
     ```mlir
-    #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [32, 0] warps 8>
+    #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>
     ```
   }];
   let parameters = (ins

@@ -37,8 +37,10 @@ def Mamba_Dialect : Dialect {
 
     **Decay.** No exponential is taken of a positive number: the exponent of
     every decay factor is clamped to at most 0. With `A <= 0` and `dt >= 0` the
-    clamp never binds. A mask selects, it does not multiply: what it drops may
-    be infinite or not a number.
+    clamp never binds. A mask selects weights, it does not multiply: a weight
+    that it drops may be infinite or not a number. A dropped weight is a factor
+    0 of `x`, `B` and states, which must be finite: an infinity in one token
+    makes the others of its chunk NaN.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

@@ -25,12 +25,17 @@ def Mamba_SsdOp : Mamba_Op<"ssd", [AttrSizedOperandSegments,
     `mamba.chunk_cumsum`, `mamba.chunk_state`, `mamba.state_pass` and
     `mamba.chunk_out`, whose documentation gives the rounding points. `L` need
     not be a multiple of the chunk; it may be 0, which gives an empty `y`, the
-    initial state as `final_state` and 0 as `total_decay`.
+    initial state as `final_state` and 0 as `total_decay`. With `A * d[t] > 0`,
+    which only a positive `A` or a negative lower `dt_limit` gives, the chunked
+    form clamps sums of exponents and differs from the recurrence. Exponents are
+    differences of f32 sums in a chunk, so they are off by up to `2^-24` times
+    the largest sum: a token with a huge `A * d` costs later tokens of its chunk
+    precision.
 
     **Packed sequences.** `seq_idx[b,t]` names the sequence of a token. Where
     it changes from one token to the next (before the first token: from 0) the
     state restarts from 0. Tokens of negative id are padding: their `y` is 0
-    and they add nothing. Each id that is not negative occupies one contiguous
+    and they add nothing, though their inputs must be finite. Each id that is not negative occupies one contiguous
     run. So an initial state reaches only a first run of id 0, and padding at
     the end leaves `final_state` 0.
 

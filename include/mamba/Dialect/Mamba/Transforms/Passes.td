@@ -35,8 +35,9 @@ def MambaNameSizesPass : Pass<"mamba-name-sizes", "::mlir::ModuleOp"> {
   let summary = "Name the dynamic sizes of a function's tensors";
   let description = [{
     Follows the roles of dimensions through the mamba operations of every
-    public function and gives dynamic dimensions that must be equal one name:
-    `batch`, `length`, `heads`, ... The names stand in `mamba.dims` on arguments
+    public function and the loops of its linalg operations, and gives dynamic
+    dimensions that must be equal one name: `batch`, `length`, `heads`, ..., or
+    `size` where no operation gives them a role. The names stand in `mamba.dims` on arguments
     and results, one string a dimension, empty for static and unknown ones; a
     number of chunks is written as an expression. What else the operations
     assume stands in `mamba.constraints` on the function.
@@ -49,6 +50,26 @@ def MambaNameSizesPass : Pass<"mamba-name-sizes", "::mlir::ModuleOp"> {
     func.func @f(
       %x: tensor<?x?x24x64xbf16> {mamba.dims = ["batch", "length", "", ""]},
       %B: tensor<?x?x1x128xbf16> {mamba.dims = ["batch", "length", "", ""]}, ..)
+    ```
+  }];
+}
+
+def MambaRecordOperationsPass
+    : Pass<"mamba-record-operations", "::mlir::ModuleOp"> {
+  let summary = "Record the mamba operations of each function for its manifest";
+  let description = [{
+    Writes the name and the options of every mamba operation of a public
+    function, in order, to the function's `mamba.operations`, where they outlive
+    the operations.
+
+    ```mlir
+    func.func @f(..) { %y = mamba.ssd chunk_size(128) softplus .. }
+    ```
+    becomes
+    ```mlir
+    func.func @f(..) attributes {
+        mamba.operations = [
+          {chunk_size = 128 : i64, op = "mamba.ssd", softplus} ]}
     ```
   }];
 }
@@ -66,7 +87,7 @@ def MambaPlanPass : Pass<"mamba-plan"> {
   let summary = "Decide how each operation is lowered for a target";
   let description = [{
     Attaches a `#mamba.plan` to every operation that tiles and has none; a plan
-    written by hand stays. Schedule `three_kernel`: every operation is one
+    written by hand stays. Schedule `chunk_parallel`: every operation is one
     kernel and a block computes one unit tile, except that head-dim rows of
     `mamba.state_pass` and `mamba.ssu`, whose loops are element-wise in them,
     are spread over blocks. `inner` is chosen so that a block's temporaries fit
@@ -78,13 +99,13 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     becomes
     ```mlir
     %y = mamba.chunk_out mask<causal> .. {mamba.plan =
-      #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [32, 0] warps 8>}
+      #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>}
       -> tensor<2x?x24x64xbf16>
     ```
   }];
   let options = [
     Option<"sharedBytes", "shared-bytes", "int64_t", "101376",
-           "shared memory that a block's temporaries may take, in bytes">
+           "Shared memory that a block's temporaries may take, in bytes">
   ];
   let dependentDialects = ["::mamba::MambaDialect"];
 }
@@ -97,6 +118,10 @@ def MambaTilePass : Pass<"mamba-tile"> {
     over `#gpu.block` that keeps the plan and carries the operation's name for
     its kernel; with `loops=for` a nest of `scf.for`. A result that updates an
     operand in place starts from that operand.
+
+    With `loops=forall`, `linalg` operations outside of loops are tiled too, so
+    that all work is in kernels: by 256 along the innermost parallel loop, by 1
+    along the other parallel ones.
 
     ```mlir
     %s = mamba.chunk_state x(%x : tensor<2x?x24x64xbf16>) ..
@@ -112,7 +137,7 @@ def MambaTilePass : Pass<"mamba-tile"> {
   }];
   let options = [
     Option<"loops", "loops", "std::string", "\"forall\"",
-           "kind of loop over tiles: forall or for">
+           "Kind of loop over tiles: forall or for">
   ];
   let dependentDialects = [
     "::mamba::MambaDialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect"
@@ -163,12 +188,12 @@ def MambaResultsToArgumentsPass
 
     ```mlir
     func.func @f(%x: tensor<?xf32> {mamba.name = "x"})
-        -> (tensor<?xf32> {mamba.name = "y"})
+        -> (tensor<?xf32> {mamba.name = "y"}) { .. }
     ```
     becomes
     ```mlir
     func.func @f(%x: memref<?xf32> {mamba.name = "x"},
-                 %y: memref<?xf32> {mamba.name = "y", mamba.result})
+                 %y: memref<?xf32> {mamba.name = "y", mamba.result}) { .. }
     ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
@@ -193,13 +218,15 @@ def MambaInterchangeContractionsPass : Pass<"mamba-interchange-contractions"> {
 
     ```mlir
     %r = linalg.matmul indexing_maps = [(m, n, k) -> (m, k), (m, n, k) -> (n, k),
-                                        (m, n, k) -> (m, n)] ins(%a, %b) outs(%c)
+                                        (m, n, k) -> (m, n)]
+        ins(%a, %b : ..) outs(%c : ..)
     ```
     becomes
     ```mlir
-    %t = linalg.transpose ins(%b) outs(%empty) permutation = [1, 0]
+    %t = linalg.transpose ins(%b : ..) outs(%empty : ..) permutation = [1, 0]
     %r = linalg.generic {indexing_maps = [(m, k, n) -> (m, k), (m, k, n) -> (k, n),
-                                          (m, k, n) -> (m, n)]} ins(%a, %t) outs(%c)
+                                          (m, k, n) -> (m, n)]}
+        ins(%a, %t : ..) outs(%c : ..)
     ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];

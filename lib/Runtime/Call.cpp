@@ -1,0 +1,359 @@
+//===- Call.cpp - Binds arrays and launches -------------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Call.h"
+#include "Error.h"
+
+namespace mamba::runtime {
+namespace {
+
+std::string quote(const std::string &name) { return "'" + name + "'"; }
+
+template <typename Sizes> std::string print(const Sizes &sizes) {
+  std::string text;
+  for (auto size : sizes)
+    text += (text.empty() ? "" : " x ") + std::to_string(size);
+  return text;
+}
+
+} // namespace
+
+void Mistakes::check() const {
+  if (!text.empty())
+    throw Error(MAMBA_STATUS_ARGUMENT, text);
+}
+
+void Call::bind(const std::string &name, void *address,
+                const std::string &dtype, const std::vector<int64_t> &sizes) {
+  Mistakes mistakes(function);
+  const Argument *argument = function.findArgument(name);
+  if (!argument) {
+    std::string names;
+    for (const Argument &other : function.arguments)
+      names += (names.empty() ? "" : ", ") + other.name;
+    mistakes.add("no argument " + quote(name) + "; there are " + names);
+    return mistakes.check();
+  }
+  std::string prefix = "argument " + quote(name) + ": ";
+  if (dtype != argument->dtype)
+    mistakes.add(prefix + "expected dtype " + argument->dtype + ", got " +
+                 dtype);
+  size_t rank = argument->shape.size();
+  if (sizes.size() != rank)
+    mistakes.add(prefix + "expected " + std::to_string(rank) + " axes, got " +
+                 std::to_string(sizes.size()));
+  Array array;
+  array.isBound = true;
+  array.address = reinterpret_cast<uintptr_t>(address);
+  array.sizes = sizes;
+  int64_t bytes = argument->elementBytes;
+  bool isEmpty = false, overflows = false;
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    int64_t size = sizes[axis];
+    std::optional<int64_t> fixed;
+    if (axis < rank)
+      fixed = argument->shape[axis].getConstant();
+    if (size < 0)
+      mistakes.add(prefix + "size " + std::to_string(size) + " of axis " +
+                   std::to_string(axis) + " is negative");
+    else if (fixed && sizes.size() == rank && size != *fixed)
+      mistakes.add(prefix + "expected size " + std::to_string(*fixed) +
+                   " of axis " + std::to_string(axis) + ", got " +
+                   std::to_string(size));
+    isEmpty |= size == 0;
+    overflows |= __builtin_mul_overflow(bytes, size, &bytes);
+  }
+  if (overflows && !isEmpty)
+    mistakes.add(prefix + "its bytes do not fit in 64 bits");
+  mistakes.check();
+  array.bytes = isEmpty ? 0 : bytes;
+
+  Array &bound = arrays[argument - function.arguments.data()];
+  if (!bound.isBound || bound.sizes != sizes)
+    plan.reset();
+  areAddressesChecked = false;
+  bound = std::move(array);
+}
+
+std::vector<int64_t> Call::getSizes(Mistakes &mistakes) const {
+  for (size_t i = 0; i < arrays.size(); ++i)
+    if (!arrays[i].isBound && function.arguments[i].role != MAMBA_ROLE_OUTPUT)
+      mistakes.add("argument " + quote(function.arguments[i].name) +
+                   " is missing");
+  mistakes.check();
+  std::vector<int64_t> sizes;
+  for (const SizeSource &source : function.sources)
+    sizes.push_back(arrays[source.argument].sizes[source.axis]);
+  return sizes;
+}
+
+void Call::checkSizes(const std::vector<int64_t> &sizes,
+                      Mistakes &mistakes) const {
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i].isBound)
+      continue;
+    const Argument &argument = function.arguments[i];
+    for (size_t axis = 0; axis < argument.shape.size(); ++axis) {
+      const Expression &expression = argument.shape[axis];
+      std::string error;
+      std::optional<int64_t> size = expression.evaluate(sizes, error);
+      std::string prefix = "argument " + quote(argument.name) + ": ";
+      if (!size) {
+        mistakes.add(prefix + error);
+        continue;
+      }
+      if (*size == arrays[i].sizes[axis])
+        continue;
+      std::string reason = expression.str();
+      for (size_t symbol = 0; symbol < sizes.size(); ++symbol) {
+        const SizeSource &source = function.sources[symbol];
+        if (function.symbols[symbol] == expression.str())
+          reason += ", as axis " + std::to_string(source.axis) + " of " +
+                    quote(function.arguments[source.argument].name);
+      }
+      mistakes.add(prefix + "expected size " + std::to_string(*size) +
+                   " of axis " + std::to_string(axis) + " (" + reason +
+                   "), got " + std::to_string(arrays[i].sizes[axis]));
+    }
+  }
+}
+
+void Call::planWorkspace(Plan &plan, Mistakes &mistakes) const {
+  constexpr int64_t alignment = 256; // as of cuMemAlloc
+  int64_t offset = 0;
+  for (const Workspace &space : function.workspace) {
+    std::string prefix = "workspace " + quote(space.name) + ": ", error;
+    plan.workspaceOffsets.push_back(uint64_t(offset));
+    std::optional<int64_t> bytes = space.bytes.evaluate(plan.sizes, error);
+    if (!bytes)
+      mistakes.add(prefix + error);
+    else if (*bytes < 0)
+      mistakes.add(prefix + std::to_string(*bytes) + " bytes");
+    else if (__builtin_add_overflow(offset, *bytes, &offset) ||
+             __builtin_add_overflow(offset, alignment - 1, &offset))
+      mistakes.add("the bytes of workspace do not fit in 64 bits");
+    else
+      offset -= offset % alignment;
+  }
+  plan.workspaceBytes = uint64_t(offset);
+}
+
+void Call::planLaunch(const Launch &launch, Plan &plan,
+                      Mistakes &mistakes) const {
+  static constexpr std::array<int64_t, 3> limits = {INT32_MAX, 65535, 65535};
+  PreparedLaunch prepared{&launch, {}, {}};
+  std::string prefix = "launch " +
+                       std::to_string(&launch - function.launches.data()) +
+                       ": ",
+              error;
+  std::array<int64_t, 3> grid;
+  for (size_t i = 0; i < 3; ++i) {
+    std::optional<int64_t> size = launch.grid[i].evaluate(plan.sizes, error);
+    if (!size)
+      return mistakes.add(prefix + error);
+    grid[i] = *size;
+  }
+  bool isEmpty = false;
+  for (size_t i = 0; i < 3; ++i) {
+    if (grid[i] < 0)
+      return mistakes.add(prefix + "negative grid " + print(grid));
+    isEmpty |= grid[i] == 0;
+  }
+  if (isEmpty)
+    return;
+  for (size_t i = 0; i < 3; ++i) {
+    if (grid[i] > limits[i])
+      return mistakes.add(prefix + "grid " + print(grid) +
+                          " exceeds CUDA's limit of " + print(limits));
+    if (grid[i] % launch.cluster[i])
+      return mistakes.add(prefix + "grid " + print(grid) +
+                          " is not a multiple of the cluster " +
+                          print(launch.cluster));
+    prepared.grid[i] = uint32_t(grid[i]);
+  }
+  for (const Parameter &parameter : launch.parameters) {
+    std::optional<int64_t> value = parameter.value.evaluate(plan.sizes, error);
+    if (!value)
+      return mistakes.add(prefix + error);
+    prepared.parameters.push_back(uint64_t(*value));
+  }
+  plan.launches.push_back(std::move(prepared));
+}
+
+const Plan &Call::getPlan() {
+  if (plan)
+    return *plan;
+  Mistakes mistakes(function);
+  Plan made;
+  made.sizes = getSizes(mistakes);
+  checkSizes(made.sizes, mistakes);
+  for (const Constraint &constraint : function.constraints) {
+    std::string why = constraint.explainViolation(made.sizes, function.symbols);
+    if (!why.empty())
+      mistakes.add(why);
+  }
+  // What follows would only repeat these.
+  mistakes.check();
+  planWorkspace(made, mistakes);
+  for (const Launch &launch : function.launches)
+    planLaunch(launch, made, mistakes);
+  mistakes.check();
+  return plan.emplace(std::move(made));
+}
+
+std::vector<int64_t> Call::getShape(const std::string &name) {
+  const Argument *argument = function.findArgument(name);
+  for (const Argument &other : function.arguments)
+    if (!argument && other.result == name)
+      argument = &other;
+  Mistakes mistakes(function);
+  if (!argument)
+    mistakes.add("no argument or result " + quote(name));
+  mistakes.check();
+  const std::vector<int64_t> &sizes = getPlan().sizes;
+  std::vector<int64_t> shape;
+  for (const Expression &expression : argument->shape) {
+    std::string error;
+    std::optional<int64_t> size = expression.evaluate(sizes, error);
+    if (!size || *size < 0)
+      mistakes.add("argument " + quote(argument->name) + ": " +
+                   (size ? "negative size " + expression.str() : error));
+    shape.push_back(size.value_or(0));
+  }
+  mistakes.check();
+  return shape;
+}
+
+/// Why an address of an array of some bytes is wrong, or "".
+static std::string explainAddress(uint64_t address, uint64_t bytes) {
+  if (bytes == 0)
+    return "";
+  if (address == 0)
+    return "null pointer to " + std::to_string(bytes) + " bytes";
+  if (address % 16 != 0)
+    return "address " + std::to_string(address) + " is not a multiple of 16";
+  if (address + bytes < address)
+    return "address " + std::to_string(address) + " plus " +
+           std::to_string(bytes) + " bytes exceeds 64 bits";
+  return "";
+}
+
+static bool overlap(uint64_t x, uint64_t xBytes, uint64_t y, uint64_t yBytes) {
+  return xBytes && yBytes && x < y + yBytes && y < x + xBytes;
+}
+
+void Call::checkAddresses(Mistakes &mistakes) const {
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const Argument &argument = function.arguments[i];
+    if (!arrays[i].isBound) {
+      mistakes.add("argument " + quote(argument.name) + " is missing");
+      continue;
+    }
+    std::string why = explainAddress(arrays[i].address, arrays[i].bytes);
+    if (!why.empty())
+      mistakes.add("argument " + quote(argument.name) + ": " + why);
+  }
+  mistakes.check();
+  for (size_t i = 0; i < arrays.size(); ++i)
+    for (size_t j = i + 1; j < arrays.size(); ++j) {
+      const Argument &first = function.arguments[i],
+                     &second = function.arguments[j];
+      bool isWritten =
+          first.role != MAMBA_ROLE_INPUT || second.role != MAMBA_ROLE_INPUT;
+      if (isWritten && overlap(arrays[i].address, arrays[i].bytes,
+                               arrays[j].address, arrays[j].bytes))
+        mistakes.add("arguments " + quote(first.name) + " and " +
+                     quote(second.name) + " overlap, and one is written");
+    }
+  mistakes.check();
+}
+
+void Call::check() {
+  getPlan();
+  if (areAddressesChecked)
+    return;
+  Mistakes mistakes(function);
+  checkAddresses(mistakes);
+  areAddressesChecked = true;
+}
+
+void Call::checkWorkspace(const Plan &plan, uint64_t address,
+                          uint64_t bytes) const {
+  Mistakes mistakes(function);
+  if (bytes < plan.workspaceBytes)
+    mistakes.add("expected " + std::to_string(plan.workspaceBytes) +
+                 " bytes of workspace, got " + std::to_string(bytes));
+  std::string why = explainAddress(address, plan.workspaceBytes);
+  if (!why.empty())
+    mistakes.add("workspace: " + why);
+  mistakes.check();
+  for (size_t i = 0; i < arrays.size(); ++i)
+    if (overlap(arrays[i].address, arrays[i].bytes, address,
+                plan.workspaceBytes))
+      mistakes.add("workspace and argument " +
+                   quote(function.arguments[i].name) + " overlap");
+  mistakes.check();
+}
+
+void Call::queue(const Driver &driver, const ContextModules &modules,
+                 const PreparedLaunch &prepared, uint64_t workspace,
+                 CUstream stream) const {
+  const Launch &launch = *prepared.launch;
+  std::vector<uint64_t> cells = prepared.parameters;
+  std::vector<void *> parameters;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const Parameter &parameter = launch.parameters[i];
+    if (parameter.kind == Parameter::Argument)
+      cells[i] = arrays[parameter.index].address;
+    else if (parameter.kind == Parameter::Workspace)
+      cells[i] = workspace + plan->workspaceOffsets[parameter.index];
+    parameters.push_back(&cells[i]);
+  }
+  const auto &grid = prepared.grid, &block = launch.block;
+  CUfunction kernel = modules.getKernel(launch.kernel);
+  CUresult result;
+  if (launch.cluster == std::array<uint32_t, 3>{1, 1, 1}) {
+    result = driver.launchKernel(kernel, grid[0], grid[1], grid[2], block[0],
+                                 block[1], block[2], launch.sharedBytes, stream,
+                                 parameters.data(), nullptr);
+  } else {
+    if (!driver.launchKernelEx)
+      throw Error(MAMBA_STATUS_DRIVER, "the CUDA driver cannot launch clusters;"
+                                       " they need CUDA 11.8");
+    CUlaunchAttribute attribute{
+        CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+        {},
+        {launch.cluster[0], launch.cluster[1], launch.cluster[2]},
+        {}};
+    CUlaunchConfig config{{grid[0], grid[1], grid[2]},
+                          {block[0], block[1], block[2]},
+                          launch.sharedBytes,
+                          stream,
+                          &attribute,
+                          1};
+    result = driver.launchKernelEx(&config, kernel, parameters.data(), nullptr);
+  }
+  driver.check(result, function.name + ": launch " +
+                           std::to_string(&launch - function.launches.data()));
+}
+
+void Call::launch(Modules &modules, void *workspace, uint64_t workspaceBytes,
+                  CUstream stream) {
+  check();
+  uint64_t address = reinterpret_cast<uintptr_t>(workspace);
+  checkWorkspace(*plan, address, workspaceBytes);
+  if (plan->launches.empty())
+    return;
+  const Driver &driver = Driver::get();
+  ContextScope scope(driver, stream);
+  std::shared_ptr<ContextModules> loaded =
+      modules.load(driver, scope.get(), function);
+  for (const PreparedLaunch &launch : plan->launches)
+    queue(driver, *loaded, launch, address, stream);
+}
+
+} // namespace mamba::runtime

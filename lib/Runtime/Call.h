@@ -1,0 +1,99 @@
+//===- Call.h - A function with arrays --------------------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_LIB_RUNTIME_CALL_H
+#define MAMBA_LIB_RUNTIME_CALL_H
+
+#include "Manifest.h"
+#include "Modules.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mamba::runtime {
+
+/// All mistakes of a call, so that one message tells them together.
+class Mistakes {
+public:
+  explicit Mistakes(const Function &function) : function(function) {}
+
+  void add(const std::string &message) {
+    text += (text.empty() ? "" : "\n") + function.name + ": " + message;
+  }
+  /// Throws Error if there are any.
+  void check() const;
+
+private:
+  const Function &function;
+  std::string text;
+};
+
+/// A launch with every number known but the addresses.
+struct PreparedLaunch {
+  const Launch *launch;
+  std::array<uint32_t, 3> grid;
+  /// Of i64 parameters; 0 for pointers.
+  std::vector<uint64_t> parameters;
+};
+
+/// What follows from the sizes of a call.
+struct Plan {
+  /// Of the size symbols.
+  std::vector<int64_t> sizes;
+  /// Where each workspace starts in the caller's.
+  std::vector<uint64_t> workspaceOffsets;
+  uint64_t workspaceBytes = 0;
+  /// Without those of an empty grid.
+  std::vector<PreparedLaunch> launches;
+};
+
+/// The methods throw Error.
+class Call {
+public:
+  explicit Call(const Function &function)
+      : function(function), arrays(function.arguments.size()) {}
+
+  void bind(const std::string &name, void *address, const std::string &dtype,
+            const std::vector<int64_t> &sizes);
+  std::vector<int64_t> getShape(const std::string &name);
+  uint64_t getWorkspaceBytes() { return getPlan().workspaceBytes; }
+  void check();
+  void launch(Modules &modules, void *workspace, uint64_t workspaceBytes,
+              CUstream stream);
+
+  const Function &getFunction() const { return function; }
+
+private:
+  struct Array {
+    bool isBound = false;
+    uint64_t address = 0, bytes = 0;
+    std::vector<int64_t> sizes;
+  };
+
+  const Plan &getPlan();
+  std::vector<int64_t> getSizes(Mistakes &mistakes) const;
+  /// Compares every array's sizes with those that follow from `sizes`.
+  void checkSizes(const std::vector<int64_t> &sizes, Mistakes &mistakes) const;
+  void planWorkspace(Plan &plan, Mistakes &mistakes) const;
+  void planLaunch(const Launch &launch, Plan &plan, Mistakes &mistakes) const;
+  void checkAddresses(Mistakes &mistakes) const;
+  void checkWorkspace(const Plan &plan, uint64_t address, uint64_t bytes) const;
+  void queue(const Driver &driver, const ContextModules &modules,
+             const PreparedLaunch &launch, uint64_t workspace,
+             CUstream stream) const;
+
+  const Function &function;
+  /// One for each argument.
+  std::vector<Array> arrays;
+  std::optional<Plan> plan;
+  bool areAddressesChecked = false;
+};
+
+} // namespace mamba::runtime
+
+#endif // MAMBA_LIB_RUNTIME_CALL_H

@@ -1,0 +1,283 @@
+//===- Manifest.cpp - Reads a bundle --------------------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+#include "JsonReader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace mamba::runtime {
+namespace {
+
+constexpr int64_t kVersion = 1;
+
+std::string quote(const std::string &name) { return "'" + name + "'"; }
+
+std::string readFile(const std::string &path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  // An empty file sets failbit of `text`, a folder badbit of `file`.
+  if (!file.is_open() || !(text << file.rdbuf()) || file.bad())
+    throw Error(MAMBA_STATUS_BUNDLE,
+                "cannot read " + path + ": " +
+                    (errno ? std::strerror(errno) : "the file is empty"));
+  return text.str();
+}
+
+size_t readElementBytes(const JsonReader &json) {
+  static const std::pair<const char *, size_t> dtypes[] = {
+      {"bf16", 2}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"i1", 1},
+      {"i8", 1},   {"i16", 2}, {"i32", 4}, {"i64", 8}, {"u8", 1},
+      {"u16", 2},  {"u32", 4}, {"u64", 8}};
+  std::string name = json.string();
+  for (auto [dtype, bytes] : dtypes)
+    if (dtype == name)
+      return bytes;
+  json.fail("unknown dtype " + quote(name));
+}
+
+mamba_role readRole(const JsonReader &json) {
+  std::string role = json.string();
+  if (role == "input")
+    return MAMBA_ROLE_INPUT;
+  if (role == "output")
+    return MAMBA_ROLE_OUTPUT;
+  if (role == "inout")
+    return MAMBA_ROLE_INOUT;
+  json.fail("expected input, output or inout, got " + quote(role));
+}
+
+/// Reads a function; kernels and PTX files are added to `manifest`.
+class FunctionReader {
+public:
+  FunctionReader(Manifest &manifest, const JsonReader &json)
+      : manifest(manifest), json(json) {}
+
+  Function read() {
+    function.index = manifest.functions.size();
+    function.name = json.get("name").string();
+    readSymbols();
+    for (const JsonReader &entry : json.get("arguments").elements())
+      readArgument(entry);
+    readSources();
+    for (const JsonReader &entry : json.elementsOf("constraints"))
+      function.constraints.push_back(entry.annotate(
+          [&] { return Constraint::parse(entry.string(), function.symbols); }));
+    for (const JsonReader &entry : json.elementsOf("workspace")) {
+      Workspace space{entry.get("name").string(),
+                      readExpression(entry.get("bytes"))};
+      if (!workspaceNames.insert(space.name).second)
+        entry.fail("workspace " + quote(space.name) + " occurs twice");
+      function.workspace.push_back(std::move(space));
+    }
+    for (const JsonReader &entry : json.get("launches").elements())
+      readLaunch(entry);
+    function.operations =
+        json.has("operations") ? json.get("operations").dump() : "[]";
+    return std::move(function);
+  }
+
+private:
+  Expression readExpression(const JsonReader &entry) const {
+    if (entry.isInteger())
+      return Expression::constant(entry.integer(INT64_MIN, INT64_MAX));
+    return entry.annotate(
+        [&] { return Expression::parse(entry.string(), function.symbols); });
+  }
+
+  void readSymbols() {
+    if (json.has("sizes"))
+      for (const auto &[symbol, source] : json.get("sizes").members())
+        function.symbols.push_back(symbol);
+  }
+
+  void readSources() {
+    if (!json.has("sizes"))
+      return;
+    for (const auto &[symbol, source] : json.get("sizes").members()) {
+      std::string name = source.get("argument").string();
+      const Argument *argument = function.findArgument(name);
+      if (!argument || argument->role == MAMBA_ROLE_OUTPUT)
+        source.fail("size " + quote(symbol) + " comes from " + quote(name) +
+                    ", which is not an input");
+      int64_t axis = source.get("axis").integer(0, INT64_MAX);
+      if (size_t(axis) >= argument->shape.size())
+        source.fail(quote(name) + " has no axis " + std::to_string(axis));
+      function.sources.push_back(
+          {size_t(argument - function.arguments.data()), size_t(axis)});
+    }
+  }
+
+  void readArgument(const JsonReader &entry) {
+    Argument argument;
+    argument.name = entry.get("name").string();
+    argument.dtype = entry.get("dtype").string();
+    argument.elementBytes = readElementBytes(entry.get("dtype"));
+    argument.role = readRole(entry.get("role"));
+    if (argument.role != MAMBA_ROLE_INPUT)
+      argument.result =
+          entry.has("result") ? entry.get("result").string() : argument.name;
+    for (const JsonReader &size : entry.get("shape").elements()) {
+      argument.shape.push_back(readExpression(size));
+      if (argument.shape.back().getConstant().value_or(0) < 0)
+        size.fail("negative size");
+    }
+    if (function.findArgument(argument.name))
+      entry.fail("argument " + quote(argument.name) + " occurs twice");
+    function.arguments.push_back(std::move(argument));
+  }
+
+  std::array<uint32_t, 3> readThree(const JsonReader &entry) const {
+    std::array<uint32_t, 3> result;
+    std::vector<JsonReader> elements = entry.elements();
+    if (elements.size() != 3)
+      entry.fail("expected three numbers");
+    for (size_t i = 0; i < 3; ++i)
+      result[i] = uint32_t(elements[i].integer(1, 1024));
+    return result;
+  }
+
+  void readLaunch(const JsonReader &entry) {
+    Launch launch;
+    std::vector<JsonReader> grid = entry.get("grid").elements();
+    if (grid.size() != 3)
+      entry.get("grid").fail("expected three expressions");
+    for (size_t i = 0; i < 3; ++i)
+      launch.grid[i] = readExpression(grid[i]);
+    launch.block = readThree(entry.get("block"));
+    launch.cluster = {1, 1, 1};
+    if (entry.has("cluster"))
+      launch.cluster = readThree(entry.get("cluster"));
+    launch.sharedBytes =
+        uint32_t(entry.get("shared_bytes").integer(0, INT32_MAX));
+    launch.kernel =
+        getKernel(entry.get("kernel").string(), readPtx(entry.get("ptx")));
+    Kernel &kernel = manifest.kernels[launch.kernel];
+    kernel.sharedBytes = std::max(kernel.sharedBytes, launch.sharedBytes);
+    kernel.clusterBlocks =
+        std::max(kernel.clusterBlocks,
+                 launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
+    for (const JsonReader &parameter : entry.get("parameters").elements())
+      launch.parameters.push_back(readParameter(parameter));
+    function.launches.push_back(std::move(launch));
+  }
+
+  Parameter readParameter(const JsonReader &entry) const {
+    std::string kind = entry.get("kind").string();
+    if (kind == "i64")
+      return {Parameter::Value, 0, readExpression(entry.get("value"))};
+    if (kind != "pointer")
+      entry.fail("unknown kind of parameter " + quote(kind));
+    if (entry.has("argument")) {
+      std::string name = entry.get("argument").string();
+      if (const Argument *argument = function.findArgument(name))
+        return {Parameter::Argument,
+                size_t(argument - function.arguments.data())};
+      entry.fail("there is no argument " + quote(name));
+    }
+    std::string name = entry.get("workspace").string();
+    for (size_t i = 0; i < function.workspace.size(); ++i)
+      if (function.workspace[i].name == name)
+        return {Parameter::Workspace, i};
+    entry.fail("there is no workspace " + quote(name));
+  }
+
+  /// The index of a PTX file, to be read if it is new.
+  size_t readPtx(const JsonReader &entry) {
+    std::string name = entry.string();
+    // A bundle refers to nothing outside of its folder.
+    if (name.empty() || name[0] == '.' ||
+        name.find_first_of("/\\") != std::string::npos)
+      entry.fail("expected the name of a file, got " + quote(name));
+    for (size_t i = 0; i < manifest.ptxFiles.size(); ++i)
+      if (manifest.ptxFiles[i].name == name)
+        return i;
+    manifest.ptxFiles.push_back({name, ""});
+    return manifest.ptxFiles.size() - 1;
+  }
+
+  size_t getKernel(const std::string &name, size_t ptx) {
+    for (size_t i = 0; i < manifest.kernels.size(); ++i)
+      if (manifest.kernels[i].name == name && manifest.kernels[i].ptx == ptx)
+        return i;
+    Kernel kernel;
+    kernel.name = name;
+    kernel.ptx = ptx;
+    manifest.kernels.push_back(kernel);
+    return manifest.kernels.size() - 1;
+  }
+
+  Manifest &manifest;
+  const JsonReader &json;
+  Function function;
+  std::set<std::string> workspaceNames;
+};
+
+void setInfos(Function &function) {
+  for (Argument &argument : function.arguments) {
+    for (const Expression &size : argument.shape)
+      argument.shapeTexts.push_back(size.str().c_str());
+    argument.info = {
+        argument.name.c_str(),
+        argument.dtype.c_str(),
+        argument.role,
+        argument.role == MAMBA_ROLE_INPUT ? nullptr : argument.result.c_str(),
+        argument.shape.size(),
+        argument.shapeTexts.data(),
+        argument.elementBytes};
+  }
+}
+
+} // namespace
+
+const Argument *Function::findArgument(const std::string &name) const {
+  for (const Argument &argument : arguments)
+    if (argument.name == name)
+      return &argument;
+  return nullptr;
+}
+
+Manifest readManifest(const std::string &folder) {
+  std::string path = folder + "/manifest.json";
+  std::string text = readFile(path);
+  JsonReader::Json json;
+  try {
+    json = JsonReader::Json::parse(text);
+  } catch (const JsonReader::Json::exception &error) {
+    throw Error(MAMBA_STATUS_BUNDLE, path + " is not JSON: " + error.what());
+  }
+  JsonReader top(json, path);
+  JsonReader version = top.get("version");
+  if (version.dump() != std::to_string(kVersion))
+    version.fail("expected " + std::to_string(kVersion) + ", got " +
+                 version.dump());
+  Manifest manifest;
+  manifest.target = top.get("target").string();
+  std::set<std::string> names;
+  for (const JsonReader &entry : top.get("functions").elements()) {
+    manifest.functions.push_back(FunctionReader(manifest, entry).read());
+    if (!names.insert(manifest.functions.back().name).second)
+      entry.fail("function " + quote(manifest.functions.back().name) +
+                 " occurs twice");
+  }
+  for (PtxFile &file : manifest.ptxFiles)
+    file.text = readFile(folder + "/" + file.name);
+  return manifest;
+}
+
+void setInfos(Manifest &manifest) {
+  for (Function &function : manifest.functions)
+    setInfos(function);
+}
+
+} // namespace mamba::runtime

@@ -1,0 +1,102 @@
+//===- Manifest.h - What a bundle holds -------------------------*- C++ -*-===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MAMBA_LIB_RUNTIME_MANIFEST_H
+#define MAMBA_LIB_RUNTIME_MANIFEST_H
+
+#include "Expression.h"
+#include "mamba-c/Runtime.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace mamba::runtime {
+
+struct Argument {
+  std::string name, dtype;
+  mamba_role role;
+  /// Of outputs and updated arguments.
+  std::string result;
+  std::vector<Expression> shape;
+  size_t elementBytes;
+
+  /// The same for C; set once the argument has its final place.
+  std::vector<const char *> shapeTexts;
+  mamba_argument_info info;
+};
+
+/// The argument and axis that give the value of a size symbol.
+struct SizeSource {
+  size_t argument, axis;
+};
+
+struct Workspace {
+  std::string name;
+  Expression bytes;
+};
+
+struct Parameter {
+  enum Kind { Argument, Workspace, Value } kind;
+  /// Of the argument or workspace.
+  size_t index = 0;
+  Expression value = Expression::constant(0);
+};
+
+/// An entry point of a PTX file, with what it needs in any launch.
+struct Kernel {
+  std::string name;
+  size_t ptx;
+  uint32_t sharedBytes = 0;
+  uint32_t clusterBlocks = 1;
+};
+
+struct Launch {
+  size_t kernel;
+  std::array<Expression, 3> grid;
+  std::array<uint32_t, 3> block, cluster;
+  uint32_t sharedBytes;
+  std::vector<Parameter> parameters;
+};
+
+struct Function {
+  /// Its place in the manifest.
+  size_t index;
+  std::string name;
+  std::vector<Argument> arguments;
+  std::vector<std::string> symbols;
+  /// One for each symbol.
+  std::vector<SizeSource> sources;
+  std::vector<Constraint> constraints;
+  std::vector<Workspace> workspace;
+  std::vector<Launch> launches;
+  /// JSON text.
+  std::string operations;
+
+  const Argument *findArgument(const std::string &name) const;
+};
+
+struct PtxFile {
+  std::string name, text;
+};
+
+struct Manifest {
+  std::string target;
+  std::vector<Function> functions;
+  std::vector<Kernel> kernels;
+  std::vector<PtxFile> ptxFiles;
+};
+
+/// Reads manifest.json and the PTX files of `folder`; throws Error.
+Manifest readManifest(const std::string &folder);
+
+/// Sets what C sees of arguments. The manifest must not move afterwards.
+void setInfos(Manifest &manifest);
+
+} // namespace mamba::runtime
+
+#endif // MAMBA_LIB_RUNTIME_MANIFEST_H

@@ -1,0 +1,71 @@
+"""Bundles of mamba-compile, and a driver that records launches
+(test/Runtime/FakeCuda.h)."""
+
+import ctypes
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+import mamba_mlir  # noqa: E402
+
+COMPILE = os.environ.get("MAMBA_COMPILE", ROOT / "build/bin/mamba-compile")
+FAKE = os.environ.get("MAMBA_FAKE_CUDA", str(ROOT / "build/lib/libmamba_fake_cuda.so"))
+THREE = ctypes.c_uint32 * 3
+
+
+class Launch(ctypes.Structure):
+    """fake_launch."""
+
+    _fields_ = [("kernel", ctypes.c_char * 64), ("grid", THREE), ("block", THREE),
+                ("cluster", THREE), ("shared_bytes", ctypes.c_uint32),
+                ("max_shared_bytes", ctypes.c_uint32), ("non_portable", ctypes.c_uint32),
+                ("device", ctypes.c_int32), ("current_device", ctypes.c_int32),
+                ("num_parameters", ctypes.c_uint32), ("stream", ctypes.c_uint64),
+                ("parameters", ctypes.c_uint64 * 64)]
+
+
+class Driver:
+    """The driver's functions for tests."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL(FAKE)
+        self.library.fake_stream.restype = ctypes.c_uint64
+
+    def reset(self):
+        self.library.fake_reset()
+        self.library.fake_set_current(0)
+
+    def launches(self):
+        launches = []
+        for index in range(self.library.fake_num_launches()):
+            launches.append(Launch())
+            self.library.fake_get_launch(index, ctypes.byref(launches[-1]))
+        return launches
+
+
+@pytest.fixture(scope="session")
+def opened_driver():
+    mamba_mlir.set_driver_path(FAKE)
+    return Driver()
+
+
+@pytest.fixture
+def driver(opened_driver):
+    opened_driver.reset()
+    return opened_driver
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """Bundles of a model: ssd and ssu."""
+    path = tmp_path_factory.mktemp("bundles")
+    for op in ("ssd", "ssu"):
+        subprocess.run([COMPILE, "--model=mamba2-130m", f"--op={op}", "--dtype=bf16",
+                        "--target=sm_90a", "--emit=bundle", "-o", path / op], check=True)
+    return path

@@ -1,0 +1,113 @@
+"""Tests of functions on tensors, with a stand-in for the few parts of torch that
+mamba_mlir._torch uses: no GPU, no torch."""
+
+from contextlib import contextmanager
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from mamba_mlir import ArgumentError, Bundle
+from shapes import SSD, SSU
+
+DTYPES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}
+
+
+class Tensor:
+    """A tensor without memory."""
+
+    count = 0
+
+    def __init__(self, shape, dtype, device="cuda:1", contiguous=True):
+        Tensor.count += 1
+        self.address = Tensor.count << 33
+        self.shape, self.dtype, self.device = tuple(shape), dtype, device
+        self.is_cuda, self._contiguous = device.startswith("cuda"), contiguous
+
+    def data_ptr(self):
+        return self.address if self.numel() else 0
+
+    def numel(self):
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    def is_contiguous(self):
+        return self._contiguous
+
+    def stride(self):
+        return (1,) * len(self.shape)
+
+
+@pytest.fixture
+def torch(driver, monkeypatch):
+    entered = []
+
+    @contextmanager
+    def device(name):
+        entered.append(name)
+        yield
+
+    def empty(shape, dtype, device):  # pylint: disable=redefined-outer-name
+        return Tensor(shape if isinstance(shape, tuple) else (shape,), dtype, device)
+
+    stream = SimpleNamespace(cuda_stream=driver.library.fake_stream(1))
+    module = SimpleNamespace(
+        empty=empty, uint8="torch.uint8", entered=entered,
+        cuda=SimpleNamespace(device=device, current_stream=lambda _device: stream),
+        **{name: f"torch.{name}" for name in DTYPES.values()})
+    monkeypatch.setitem(sys.modules, "torch", module)
+    return module
+
+
+def tensors(function, shapes):
+    return {name: Tensor(shape, f"torch.{DTYPES[function.argument(name).dtype]}")
+            for name, shape in shapes.items()}
+
+
+def test_allocates_outputs(torch, driver, folder):
+    ssd = Bundle.load(folder / "ssd")["ssd"]
+    results = ssd(**tensors(ssd, SSD))
+    assert {name: result.shape for name, result in results.items()} == ssd.result_shapes(**SSD)
+    assert results["y"].dtype == "torch.bfloat16" and torch.entered == ["cuda:1"]
+    launches = driver.launches()
+    assert launches and {launch.stream for launch in launches} == {driver.library.fake_stream(1)}
+    assert results["y"].address in launches[-1].parameters[:launches[-1].num_parameters]
+
+
+def test_uses_given_outputs(torch, driver, folder):
+    ssd = Bundle.load(folder / "ssd")["ssd"]
+    y = Tensor(SSD["x"], "torch.bfloat16")
+    assert ssd(**tensors(ssd, SSD), y=y)["y"] is y
+
+
+def test_updates_in_place(torch, driver, folder):
+    ssu = Bundle.load(folder / "ssu")["ssu"]
+    given = tensors(ssu, SSU)
+    results = ssu(**given)
+    assert set(results) == {"new_state", "y"} and results["new_state"] is given["state"]
+    del given["state"]
+    with pytest.raises(ArgumentError, match="ssu: argument 'state' is missing"):
+        ssu(**given)
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"device": "cpu"}, "argument 'x': expected a CUDA tensor, got one on cpu"),
+    ({"device": "cuda:0"}, "expected tensors on one device, got cuda:0, cuda:1"),
+    ({"contiguous": False}, "argument 'x': expected a contiguous tensor, got strides"),
+    ({"dtype": "torch.int4"}, "argument 'x': expected dtype bf16, got torch.int4"),
+    ({"shape": (2, 301, 24, 64)}, "argument 'dt': expected size 301 of axis 1"),
+])
+def test_rejects(torch, driver, folder, change, message):
+    ssd = Bundle.load(folder / "ssd")["ssd"]
+    given = tensors(ssd, SSD)
+    given["x"] = Tensor(**{"shape": SSD["x"], "dtype": "torch.bfloat16", **change})
+    with pytest.raises(ArgumentError, match=message):
+        ssd(**given)
+    assert not driver.launches()
+
+
+def test_rejects_no_tensors(torch, folder):
+    with pytest.raises(ArgumentError, match="expected tensors on one device, got no tensors"):
+        Bundle.load(folder / "ssd")["ssd"]()
