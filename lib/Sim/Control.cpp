@@ -18,8 +18,6 @@ using namespace llvm;
 
 namespace mamba::sim {
 
-void decodeWarpBarrier(Decoder &d);
-
 static void runNothing(Warp &, const Inst &, LaneMask) {}
 
 static void runTrap(Warp &warp, const Inst &inst, LaneMask lanes) {
@@ -99,8 +97,7 @@ static void decodeFence(Decoder &d) {
   d.inst.run = runNothing;
 }
 
-/// What concerns timing or resources only.
-static void decodeIgnored(Decoder &d) {
+void decodeIgnored(Decoder &d) {
   while (d.hasModifiers())
     d.takeAny();
   while (d.hasOperands())

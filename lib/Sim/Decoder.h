@@ -41,6 +41,12 @@ void addWarpInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
 void addMatrixInstructions(DecodeTable &table);
 
+/// An instruction that concerns timing, resources or caches only: its modifiers
+/// and operands may be anything.
+void decodeIgnored(Decoder &d);
+/// bar.warp.sync, from behind "warp".
+void decodeWarpBarrier(Decoder &d);
+
 class Decoder {
 public:
   Decoder(const ptx::Module &module, const ptx::Entry &entry,

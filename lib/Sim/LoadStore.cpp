@@ -187,18 +187,6 @@ static void decodeAccess(Decoder &d, bool isLoad) {
     d.inst.run = isLoad ? runLoad : runStore;
 }
 
-static void runNothing(Warp &, const Inst &, LaneMask) {}
-
-/// Instructions that only advise caches: operands may be anything.
-static void decodeHint(Decoder &d) {
-  while (d.hasModifiers())
-    d.takeAny();
-  while (d.hasOperands())
-    d.takeOperand();
-  d.inst.cls = InstClass::Other;
-  d.inst.run = runNothing;
-}
-
 static void runPolicy(Warp &warp, const Inst &inst, LaneMask lanes) {
   forLanes(lanes, [&](unsigned lane) { warp.set(inst.ops[0], lane, 0); });
 }
@@ -217,10 +205,11 @@ void addMemoryInstructions(DecodeTable &table) {
   table["ld"] = [](Decoder &d) { decodeAccess(d, /*isLoad=*/true); };
   table["ldu"] = [](Decoder &d) { decodeAccess(d, /*isLoad=*/true); };
   table["st"] = [](Decoder &d) { decodeAccess(d, /*isLoad=*/false); };
-  table["prefetch"] = decodeHint;
-  table["prefetchu"] = decodeHint;
-  table["discard"] = decodeHint;
-  table["applypriority"] = decodeHint;
+  // These only advise caches: their operands may be anything.
+  table["prefetch"] = decodeIgnored;
+  table["prefetchu"] = decodeIgnored;
+  table["discard"] = decodeIgnored;
+  table["applypriority"] = decodeIgnored;
   table["createpolicy"] = decodePolicy;
 }
 

@@ -16,6 +16,7 @@
 #include "SharedMemory.h"
 
 #include "Buffers.h"
+#include "mamba/Target/AttributeNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -162,7 +163,7 @@ LogicalResult Placer::assignRanges() {
   }
   total = llvm::alignTo(total, kAlignment);
   if (total <= maxBytes) {
-    kernel->setAttr("mamba.shared_bytes",
+    kernel->setAttr(kSharedBytesAttrName,
                     Builder(kernel).getI64IntegerAttr(total));
     return success();
   }

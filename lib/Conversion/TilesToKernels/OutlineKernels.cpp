@@ -128,7 +128,7 @@ FailureOr<SmallVector<Dim>> Outliner::findDims(scf::ForallOp loop,
 gpu::GPUFuncOp Outliner::createKernel(scf::ForallOp loop, Captures &captures,
                                       int64_t threads) {
   std::string base = function.getName().str() + "_";
-  auto kernelName = loop->getAttrOfType<StringAttr>("mamba.kernel");
+  auto kernelName = loop->getAttrOfType<StringAttr>(mamba::kKernelAttrName);
   base += kernelName ? kernelName.str() : "kernel";
   std::string name = base;
   gpu::GPUModuleOp parent = getModule();

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SkipAndGate.h"
 #include "TileEmitter.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
@@ -66,37 +67,20 @@ FailureOr<SmallVector<Value>> ChunkOutOp::decomposeOperation(OpBuilder &b) {
     continues = emit.equal(emit.read(getSeqIdx(), {zero, zero}), previousId);
   }
 
-  inputs = {inside, carried, sums};
-  loops = {{0, 1}, {0, 1}, {0}};
-  auto addInput = [&](Value value, ArrayRef<int64_t> used) {
-    inputs.push_back(value);
-    loops.emplace_back(used);
-    return inputs.size() - 1;
-  };
-  size_t xAt = 0, dAt = 0, zAt = 0, idAt = 0;
-  Value headD;
-  if (getD()) {
-    xAt = addInput(x, {0, 1});
-    if (cast<RankedTensorType>(getD().getType()).getRank() == 1)
-      headD = emit.read(getD(), {zero});
-    else
-      dAt = addInput(emit.squeeze(getD(), {1}), {1});
-  }
+  SkipAndGate end({inside, carried, sums}, {{0, 1}, {0, 1}, {0}});
+  if (getD())
+    end.addSkip(emit, getD(), x, {0, 1});
   if (getZ())
-    zAt = addInput(emit.squeeze(getZ(), {1, 3}), {0, 1});
-  if (ids)
-    idAt = addInput(ids, {0});
+    end.addGate(emit.squeeze(getZ(), {1, 3}), {0, 1});
+  size_t idAt = ids ? end.addInput(ids, {0}) : 0;
   Value y = emit.map(
-      {length, P}, elem, inputs, loops, [&](ScalarEmitter &e, ValueRange v) {
+      {length, P}, elem, end.getInputs(), end.getLoops(),
+      [&](ScalarEmitter &e, ValueRange v) {
         Value entering = e.mul(e.decay(v[2]), v[1]);
         if (ids)
           entering = e.select(e.both(continues, e.equal(v[idAt], previousId)),
                               entering, e.constant(0.0));
-        Value value = e.add(v[0], entering);
-        if (getD())
-          value = e.add(value, e.mul(headD ? headD : v[dAt], v[xAt]));
-        if (getZ())
-          value = e.mul(value, e.silu(v[zAt]));
+        Value value = end.apply(e, e.add(v[0], entering), v);
         if (ids)
           value = e.select(e.notNegative(v[idAt]), value, e.constant(0.0));
         return value;

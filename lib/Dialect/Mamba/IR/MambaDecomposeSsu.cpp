@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SkipAndGate.h"
 #include "TileEmitter.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
@@ -129,33 +130,16 @@ std::pair<Value, Value> SsuTile::step(OpBuilder &nested, Value h, Value t) {
       e.sum({P}, {h, C}, {{0, 1}, {1}},
             [](ScalarEmitter &s, ValueRange v) { return s.mul(v[0], v[1]); });
 
-  SmallVector<Value> inputs{read};
-  auto addInput = [&](Value value) {
-    inputs.push_back(value);
-    return inputs.size() - 1;
-  };
-  size_t xAt = 0, dAt = 0, zAt = 0;
-  Value headD;
-  if (op.getD()) {
-    xAt = addInput(x);
-    if (cast<RankedTensorType>(op.getD().getType()).getRank() == 1)
-      headD = e.read(op.getD(), {index0});
-    else
-      dAt = addInput(e.squeeze(op.getD(), {1}));
-  }
+  SkipAndGate end({read}, {{0}});
+  if (op.getD())
+    end.addSkip(e, op.getD(), x, {0});
   if (op.getZ())
-    zAt = addInput(token(nested, op.getZ(), t));
-  SmallVector<SmallVector<int64_t>> loops(inputs.size(), {0});
-  Value y = e.map({P}, getElementTypeOrSelf(op.getY()), inputs, loops,
-                  [&](ScalarEmitter &s, ValueRange v) {
-                    Value value = v[0];
-                    if (op.getD())
-                      value =
-                          s.add(value, s.mul(headD ? headD : v[dAt], v[xAt]));
-                    if (op.getZ())
-                      value = s.mul(value, s.silu(v[zAt]));
-                    return s.select(valid, value, s.constant(0.0));
-                  });
+    end.addGate(token(nested, op.getZ(), t), {0});
+  Value y =
+      e.map({P}, getElementTypeOrSelf(op.getY()), end.getInputs(),
+            end.getLoops(), [&](ScalarEmitter &s, ValueRange v) {
+              return s.select(valid, end.apply(s, v[0], v), s.constant(0.0));
+            });
   return {h, y};
 }
 

@@ -280,8 +280,7 @@ FailureOr<TilingResult> tileSsu(OpBuilder &b, SsuOp op,
     const ShapedValue &value = values[next++];
     bool isIndices = value.value == op.getStateBatchIndices() ||
                      value.value == op.getDstStateBatchIndices();
-    if (oneRow && isIndices &&
-        i + 2 >= op.getProperties().operandSegmentSizes.size()) {
+    if (oneRow && isIndices) {
       segments.back() = 0; // the tile's only slot is its row's
       continue;
     }
@@ -314,7 +313,7 @@ FailureOr<TilingResult> tileSsu(OpBuilder &b, SsuOp op,
   TilingResult result;
   result.tiledOps.push_back(tile);
   llvm::append_range(result.tiledValues, tile->getResults());
-  if (oneRow && op.getNewState()) {
+  if (oneRow && op.getNewState() && op.getDstStateBatchIndices()) {
     // The tile has the slot it read; nothing of it may be written to a pad.
     unsigned number = cast<OpResult>(op.getNewState()).getResultNumber();
     Slice slot = getDestinationSlot(b, op, offsets[0]);
@@ -322,9 +321,8 @@ FailureOr<TilingResult> tileSsu(OpBuilder &b, SsuOp op,
     for (int64_t dim = 1; dim < 4; ++dim)
       tileSizes.push_back(
           tensor::getMixedSize(b, op.getLoc(), tile->getResult(number), dim));
-    if (op.getDstStateBatchIndices())
-      result.tiledValues[number] =
-          slices.extract(tile->getResult(number), zeros, tileSizes);
+    result.tiledValues[number] =
+        slices.extract(tile->getResult(number), zeros, tileSizes);
   }
   result.generatedSlices = slices.takeGenerated();
   return result;

@@ -8,6 +8,7 @@
 #include "mamba/Dialect/Mamba/IR/DimensionRoles.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
+#include "mamba/Target/AttributeNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -220,7 +221,7 @@ struct NameSizes : mamba::impl::MambaNameSizesPassBase<NameSizes> {
     SmallVector<std::string> constraints = classes.getConstraints(
         [&](unsigned id) { return classes.getStaticSize(id); });
     if (!constraints.empty())
-      func->setAttr("mamba.constraints",
+      func->setAttr(kConstraintsAttrName,
                     b.getStrArrayAttr(SmallVector<StringRef>(
                         constraints.begin(), constraints.end())));
   }

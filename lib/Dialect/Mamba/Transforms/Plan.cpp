@@ -36,6 +36,12 @@ int64_t chooseTile(int64_t size, int64_t limit, int64_t sharedBytes,
   return 1;
 }
 
+/// Head-dim rows of a state in a block, in f32 and with a rounded copy.
+int64_t chooseStateRows(const Problem &problem) {
+  return chooseTile(problem.headDim, 16, problem.sharedBytes,
+                    [&](int64_t p) { return p * problem.stateDim * 8; });
+}
+
 struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   using Base::Base;
 
@@ -62,12 +68,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
               });
           inner = {0, columns, 0};
         })
-        .Case<StatePassOp>([&](auto) {
-          // The state in f32 and its rounded copy.
-          tile[2] =
-              chooseTile(problem.headDim, 16, problem.sharedBytes,
-                         [&](int64_t p) { return p * problem.stateDim * 8; });
-        })
+        .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); })
         .Case<ChunkOutOp>([&](ChunkOutOp) {
           // Rows of C * B^T in f32 and rounded, and of both products with P;
           // the state may need a rounded copy.
@@ -83,9 +84,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         })
         .Case<SsuOp>([&](auto) {
           warps = 4;
-          tile[2] =
-              chooseTile(problem.headDim, 16, problem.sharedBytes,
-                         [&](int64_t p) { return p * problem.stateDim * 8; });
+          tile[2] = chooseStateRows(problem);
         });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
                          warps);

@@ -44,6 +44,17 @@ OpOperand *getDestination(Value value) {
   return nullptr;
 }
 
+/// The last such operand on the way to the root of `value`; null if `value` is
+/// a root itself.
+OpOperand *getRootOperand(Value value) {
+  OpOperand *root = nullptr;
+  while (OpOperand *next = getDestination(value)) {
+    root = next;
+    value = next->get();
+  }
+  return root;
+}
+
 struct ResultsToArguments
     : mamba::impl::MambaResultsToArgumentsPassBase<ResultsToArguments> {
   void runOnOperation() override {
@@ -150,9 +161,8 @@ struct ResultsToArguments
   }
 
   static Value getRoot(Value value) {
-    while (OpOperand *destination = getDestination(value))
-      value = destination->get();
-    return value;
+    OpOperand *root = getRootOperand(value);
+    return root ? root->get() : value;
   }
 
   static std::string getName(func::FuncOp func, unsigned number) {
@@ -200,20 +210,15 @@ struct ResultsToArguments
     Value buffer = func.getArgument(position);
     // Where the result starts from an empty tensor, it is computed in the
     // argument from the start.
-    Value value = result;
-    OpOperand *destination = nullptr;
-    while (OpOperand *next = getDestination(value)) {
-      destination = next;
-      value = next->get();
-    }
-    if (destination && value.getDefiningOp<tensor::EmptyOp>() &&
-        value.getType() == result.getType()) {
+    OpOperand *root = getRootOperand(result);
+    if (root && root->get().getDefiningOp<tensor::EmptyOp>() &&
+        root->get().getType() == result.getType()) {
       OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(value.getDefiningOp());
+      b.setInsertionPoint(root->get().getDefiningOp());
       auto tensor = bufferization::ToTensorOp::create(
-          b, func.getLoc(), value.getType(), buffer, /*restrict=*/true,
+          b, func.getLoc(), result.getType(), buffer, /*restrict=*/true,
           /*writable=*/true);
-      destination->set(tensor);
+      root->set(tensor);
     }
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(terminator);

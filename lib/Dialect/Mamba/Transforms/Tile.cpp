@@ -86,7 +86,8 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
     if (failed(tiled))
       return op->emitOpError("expected to tile to blocks");
     rewriter.replaceOp(op, tiled->replacements);
-    tiled->loops.front()->setAttr("mamba.kernel", rewriter.getStringAttr(name));
+    tiled->loops.front()->setAttr(kKernelAttrName,
+                                  rewriter.getStringAttr(name));
     return success();
   }
 
@@ -107,7 +108,7 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
     if (!isForall || tiled->loops.empty())
       return success();
     Operation *loop = tiled->loops.front();
-    loop->setAttr("mamba.kernel", rewriter.getStringAttr(name));
+    loop->setAttr(kKernelAttrName, rewriter.getStringAttr(name));
     if (plan)
       loop->setAttr(kPlanAttrName, plan);
     return success();

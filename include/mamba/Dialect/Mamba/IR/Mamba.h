@@ -41,6 +41,9 @@ namespace mamba {
 /// Name under which `#mamba.plan` is attached to an operation.
 inline constexpr llvm::StringLiteral kPlanAttrName = "mamba.plan";
 
+/// Name of the kernel that a loop over blocks becomes: "chunk_state", ...
+inline constexpr llvm::StringLiteral kKernelAttrName = "mamba.kernel";
+
 /// Name of an argument or result of a function: "x", "dt", "y", ...
 inline constexpr llvm::StringLiteral kNameAttrName = "mamba.name";
 
