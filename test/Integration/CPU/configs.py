@@ -168,3 +168,34 @@ class SsuConfig:
 
     def bounds(self):
         return tolerance.ssu_bounds(self.dtype, self.state_dtype)
+
+
+# Factors of a grid of cases that are the same in every such grid.
+SSU_OPTIONS = {
+    "D": [None, "head", "head_dim"],
+    "z": [False, True],
+    "dt_bias": [False, True],
+    "softplus": [False, True],
+    "indices": [None, "shuffled", "padded"],
+    "dst_indices": [None, "fresh", "padded"],
+    "intermediate_states": [False, True],
+    "state_update": [False, True],
+    "static_heads": [False, True],
+}
+
+
+def is_legal_ssu(row):
+    """Destination slots only make sense when the state is written."""
+    return row["state_update"] or row["dst_indices"] is None
+
+
+def config_of(kind, row):
+    """The SsdConfig or SsuConfig of a row of a grid, whose dtypes of dt and of
+    the state may be given as whether they are f32."""
+    fields = dict(row)
+    fields["heads"], fields["groups"] = fields.pop("heads_groups")
+    for name in ("dt", "state"):
+        if f"{name}_is_f32" in fields:
+            is_f32 = fields.pop(f"{name}_is_f32")
+            fields[f"{name}_dtype"] = "f32" if is_f32 else fields["dtype"]
+    return kind(**fields)

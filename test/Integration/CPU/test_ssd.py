@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from configs import SsdConfig
+from configs import SsdConfig, config_of
 from inputs import round_to
 from pairwise import all_pairs
 import recurrence
@@ -51,13 +51,8 @@ def state_updates(row):
 def to_case(row):
     """(config, batch, tokens) of a row of all_pairs."""
     fields = dict(row)
-    heads, groups = fields.pop("heads_groups")
     length = tokens_of(fields.pop("length"), fields["chunk_size"])
-    dtype = fields["dtype"]
-    config = SsdConfig(heads=heads, groups=groups,
-                       dt_dtype="f32" if fields.pop("dt_is_f32") else dtype,
-                       state_dtype="f32" if fields.pop("state_is_f32") else dtype,
-                       **fields)
+    config = config_of(SsdConfig, fields)
     return config, 2 if state_updates(row) < 1e7 else 1, length
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from configs import SsuConfig
+from configs import SSU_OPTIONS, SsuConfig, config_of, is_legal_ssu
 from pairwise import all_pairs
 import recurrence
 import tolerance
@@ -18,31 +18,11 @@ FACTORS = {
     "dtype": ["bf16", "f16", "f32"],
     "dt_is_f32": [False, True],
     "state_dtype": ["bf16", "f16", "f32"],
-    "D": [None, "head", "head_dim"],
-    "z": [False, True],
-    "dt_bias": [False, True],
-    "softplus": [False, True],
-    "indices": [None, "shuffled", "padded"],
-    "dst_indices": [None, "fresh", "padded"],
-    "intermediate_states": [False, True],
-    "state_update": [False, True],
-    "static_heads": [False, True],
+    **SSU_OPTIONS,
 }
 
-
-def is_legal(row):
-    """Destination slots only make sense when the state is written."""
-    return row["state_update"] or row["dst_indices"] is None
-
-
-def to_config(row):
-    fields = dict(row)
-    heads, groups = fields.pop("heads_groups")
-    return SsuConfig(heads=heads, groups=groups,
-                     dt_dtype="f32" if fields.pop("dt_is_f32") else fields["dtype"], **fields)
-
-
-CASES = [to_config(row) for row in all_pairs(FACTORS, allowed=is_legal, seed=1, extra=5)]
+CASES = [config_of(SsuConfig, row)
+         for row in all_pairs(FACTORS, allowed=is_legal_ssu, seed=1, extra=5)]
 
 
 def run_and_check(compiler, config, arrays):

@@ -7,7 +7,7 @@ tests, and a run must be free of findings.
 import numpy as np
 import pytest
 
-from configs import SsdConfig, SsuConfig
+from configs import SSU_OPTIONS, SsdConfig, SsuConfig, config_of, is_legal_ssu
 from pairwise import all_pairs
 from simulator import FILE_DTYPE
 import tolerance
@@ -46,40 +46,21 @@ SSU_FACTORS = {
     "dtype": ["bf16", "f16", "f32"],
     "dt_is_f32": [False, True],
     "state_dtype": ["bf16", "f16", "f32"],
-    "D": [None, "head", "head_dim"],
-    "z": [False, True],
-    "dt_bias": [False, True],
-    "softplus": [False, True],
-    "indices": [None, "shuffled", "padded"],
-    "dst_indices": [None, "fresh", "padded"],
-    "intermediate_states": [False, True],
-    "state_update": [False, True],
-    "static_heads": [False, True],
+    **SSU_OPTIONS,
 }
-
-
-def is_legal_ssu(row):
-    """Destination slots only make sense when the state is written."""
-    return row["state_update"] or row["dst_indices"] is None
 
 
 def ssd_case(row):
     fields = dict(row)
     target, length = fields.pop("target"), fields.pop("length")
-    heads, groups = fields.pop("heads_groups")
-    dtype = fields["dtype"]
-    config = SsdConfig(heads=heads, groups=groups,
-                       dt_dtype="f32" if fields.pop("dt_is_f32") else dtype,
-                       state_dtype="f32" if fields.pop("state_is_f32") else dtype, **fields)
+    config = config_of(SsdConfig, fields)
     return pytest.param(target, config, length, id=f"{target}-L{length}-{config.label}")
 
 
 def ssu_case(row):
     fields = dict(row)
     target = fields.pop("target")
-    heads, groups = fields.pop("heads_groups")
-    config = SsuConfig(heads=heads, groups=groups,
-                       dt_dtype="f32" if fields.pop("dt_is_f32") else fields["dtype"], **fields)
+    config = config_of(SsuConfig, fields)
     return pytest.param(target, config, id=f"{target}-{config.label}")
 
 
