@@ -59,6 +59,14 @@ inline constexpr llvm::StringLiteral kOperationsAttrName = "mamba.operations";
 /// Names of an argument's or result's dynamic sizes, one string a dimension.
 inline constexpr llvm::StringLiteral kDimsAttrName = "mamba.dims";
 
+/// One `#mamba.layout` for each result of vector type, a unit attribute for
+/// each other one.
+inline constexpr llvm::StringLiteral kLayoutsAttrName = "mamba.layouts";
+
+/// Unit attribute of a loop over blocks, then of its kernel: its program is on
+/// vectors.
+inline constexpr llvm::StringLiteral kVectorizedAttrName = "mamba.vectorized";
+
 } // namespace mamba
 
 #endif // MAMBA_DIALECT_MAMBA_IR_MAMBA_H

@@ -67,4 +67,23 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
   let genVerifyDecl = 1;
 }
 
+def Mamba_LayoutAttr : AttrDef<Mamba_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "Which element of a vector each register of each thread holds";
+  let description = [{
+    A linear layout in its text form (docs/layouts.md): the coordinates that
+    the bits of register, lane and warp stand for. Sizes are powers of two; a
+    vector of another size has the layout of the next one, and registers past
+    its end do not exist. `mamba-assign-layouts` puts one for each result of
+    vector type into the array `mamba.layouts` of an operation.
+
+    ```mlir
+    #mamba.layout<"register[(0,1),(8,0)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)] -> dim0[16], dim1[8]">
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"the layout as text">:$text);
+  let assemblyFormat = "`<` $text `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // MAMBA_ATTRS_TD
