@@ -176,6 +176,56 @@ def MambaTileInnerPass : Pass<"mamba-tile-inner"> {
   let dependentDialects = ["::mamba::MambaDialect", "::mlir::scf::SCFDialect"];
 }
 
+def MambaVectorizePass : Pass<"mamba-vectorize"> {
+  let summary = "Keep the tiles of blocks in vectors";
+  let description = [{
+    Rewrites the program of every loop over blocks that holds a contraction of
+    matrices: what one linalg operation hands to the next is a vector, whose
+    shape is the smallest constant that bounds the tile's sizes. Only what comes
+    from outside of the block is read from a tensor, by `vector.transfer_read`,
+    and only results are written to one. Elements past the end of a tile are
+    zero where read and not written; where they would enter a sum, computed ones
+    are replaced by the sum's neutral element. A tensor that a loop carries
+    becomes a vector that it carries, unless tiles of a result are inserted into
+    it.
+
+    A loop has `mamba.vectorized` afterwards. If any of its operations cannot
+    work on vectors, a remark says why, and the loop stays as it is.
+
+    ```mlir
+    scf.forall (%b) in (%n) shared_outs(%o = %empty) -> (tensor<?x64xf32>) {
+      %t = affine.min (d0)[s0] -> (d0 * -128 + s0, 128) (%b)[%length]
+      %xt = tensor.extract_slice %x[%i, 0] [%t, 64] [1, 1] ..
+      %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x64xf32>) ..
+      %y = linalg.matmul ins(%xt, %w : ..) outs(%z : tensor<?x64xf32>) ..
+      scf.forall.in_parallel { tensor.parallel_insert_slice %y into %o[%i, 0] [%t, 64] .. }
+    }
+    ```
+    becomes
+    ```mlir
+    scf.forall (%b) in (%n) shared_outs(%o = %empty) -> (tensor<?x64xf32>) {
+      %xt = tensor.extract_slice %x[%i, 0] [%t, 64] [1, 1] ..
+      %xv = vector.transfer_read %xt[%c0, %c0], %pad {in_bounds = [false, true]} : .., vector<128x64xbf16>
+      %wv = vector.transfer_read %w[%c0, %c0], %pad {in_bounds = [true, true]} : ..
+      %yv = vector.contract .. %xv, %wv, %zeros : .. into vector<128x64xf32>
+      %ot = tensor.extract_slice %o[%i, 0] [%t, 64] [1, 1] ..
+      %y = vector.transfer_write %yv, %ot[%c0, %c0] {in_bounds = [false, true]} : ..
+      scf.forall.in_parallel { tensor.parallel_insert_slice %y into %o[%i, 0] [%t, 64] .. }
+    } {mamba.vectorized}
+    ```
+  }];
+  let options = [
+    Option<"all", "all", "bool", "false",
+           "Also loops over blocks without a contraction">,
+    Option<"maxElements", "max-elements", "int64_t", "65536",
+           "Elements that a vector may have">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
 def MambaResultsToArgumentsPass
     : Pass<"mamba-results-to-arguments", "::mlir::ModuleOp"> {
   let summary = "Give functions memref arguments instead of tensor results";
