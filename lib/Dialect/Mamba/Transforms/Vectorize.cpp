@@ -12,6 +12,7 @@
 
 #include "Vectorize.h"
 
+#include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,8 +31,6 @@ using namespace mlir;
 using namespace mamba;
 
 namespace {
-
-constexpr llvm::StringLiteral kVectorizedAttrName = "mamba.vectorized";
 
 /// A tensor that is in a vector: the first elements of it, by `sizes`.
 struct Tile {
@@ -54,6 +53,7 @@ private:
   Value writeSource(OffsetSizeAndStrideOpInterface op, Value source,
                     Value dest);
   void rewriteDim(tensor::DimOp op);
+  void rewriteSlice(tensor::ExtractSliceOp op);
   Value getVector(Value tensor, ArrayRef<int64_t> shape);
   Value read(Value tensor, ArrayRef<int64_t> shape);
   SmallVector<OpFoldResult> getSizes(Location loc, Value tensor);
@@ -82,7 +82,18 @@ SmallVector<OpFoldResult> BlockRewriter::getSizes(Location loc, Value tensor) {
   auto it = tiles.find(tensor);
   if (it != tiles.end())
     return it->second.sizes;
-  return tensor::getMixedSizes(b, loc, mapping.lookupOrDefault(tensor));
+  Value known = mapping.lookupOrDefault(tensor);
+  if (auto empty = known.getDefiningOp<tensor::EmptyOp>())
+    return empty.getMixedSizes();
+  auto slice = known.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice)
+    return tensor::getMixedSizes(b, loc, known);
+  llvm::SmallBitVector isDropped = slice.getDroppedDims();
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, size] : llvm::enumerate(slice.getMixedSizes()))
+    if (!isDropped.test(dim))
+      sizes.push_back(size);
+  return sizes;
 }
 
 /// Reads a tensor in memory where it is defined: what does not change in a
@@ -255,6 +266,26 @@ void BlockRewriter::rewriteDim(tensor::DimOp op) {
                                               sizes[*op.getConstantIndex()]));
 }
 
+void BlockRewriter::rewriteSlice(tensor::ExtractSliceOp op) {
+  Value source = op.getSource();
+  SmallVector<OpFoldResult> sizes = llvm::map_to_vector(
+      op.getMixedSizes(), [&](OpFoldResult size) { return map(size); });
+  if (analysis.isVector(source)) {
+    tiles[op] = {getVector(source, analysis.getShape(source)), sizes};
+    return;
+  }
+  // Without slices that are all of another one, equal reads are seen as such.
+  if (op.getType().getRank() == op.getSourceType().getRank() &&
+      llvm::all_of(op.getMixedOffsets(), isZeroInteger) &&
+      llvm::all_of(op.getMixedStrides(), isOneInteger) &&
+      op.getType() == op.getSourceType() &&
+      isEqualConstantIntOrValueArray(sizes, getSizes(op.getLoc(), source))) {
+    mapping.map(op.getResult(), mapping.lookupOrDefault(source));
+    return;
+  }
+  b.clone(*op, mapping);
+}
+
 void BlockRewriter::rewrite(Operation *op) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return rewriteLinalg(linalgOp);
@@ -263,14 +294,7 @@ void BlockRewriter::rewrite(Operation *op) {
   if (auto dim = dyn_cast<tensor::DimOp>(op); dim && dim.getConstantIndex())
     return rewriteDim(dim);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-    if (analysis.isVector(slice.getSource())) {
-      SmallVector<OpFoldResult> sizes = llvm::map_to_vector(
-          slice.getMixedSizes(), [&](OpFoldResult size) { return map(size); });
-      tiles[slice] = {
-          getVector(slice.getSource(), analysis.getShape(slice.getSource())),
-          sizes};
-      return;
-    }
+    return rewriteSlice(slice);
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
       insert && isWritten(insert.getSource())) {
     Value written = writeSource(insert, insert.getSource(), insert.getDest());

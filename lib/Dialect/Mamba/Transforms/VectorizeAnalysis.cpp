@@ -106,7 +106,8 @@ TypedAttr mamba::getSplat(Value tensor) {
 }
 
 static LogicalResult refuse(Operation *op, const Twine &expected) {
-  op->emitRemark("expected ") << expected << " in a block on vectors";
+  op->emitRemark("expected ")
+      << expected << " to keep the block's tiles in vectors";
   return failure();
 }
 
@@ -143,14 +144,35 @@ TensorKind VectorizeAnalysis::getKind(Value tensor) {
   return isa<linalg::LinalgOp>(op) ? TensorKind::Vector : TensorKind::Fresh;
 }
 
+/// Adds what upstream's interface does not know: minima of `arith`.
+static bool addMinimum(Value value, std::optional<int64_t> dim,
+                       ValueBoundsConstraintSet &constraints) {
+  Operation *op = dim ? nullptr : value.getDefiningOp();
+  if (!isa_and_nonnull<arith::MinSIOp, arith::MinUIOp>(op))
+    return false;
+  for (Value operand : op->getOperands()) {
+    // A negative number is a large one without sign.
+    std::optional<int64_t> constant = getConstantIntValue(operand);
+    if (isa<arith::MinSIOp>(op) || (constant && *constant >= 0))
+      constraints.bound(value) <= constraints.getExpr(operand);
+  }
+  return false;
+}
+
 int64_t VectorizeAnalysis::getBound(Value tensor, int64_t dim) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (!type.isDynamicDim(dim))
     return type.getDimSize(dim);
-  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {tensor, dim}, /*stopCondition=*/nullptr,
-      /*closedUB=*/true);
-  return succeeded(bound) && *bound > 0 ? *bound : ShapedType::kDynamic;
+  // The default is to stop at the first bound.
+  for (const ValueBoundsConstraintSet::StopConditionFn &stop :
+       {ValueBoundsConstraintSet::StopConditionFn(),
+        ValueBoundsConstraintSet::StopConditionFn(addMinimum)}) {
+    FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+        presburger::BoundType::UB, {tensor, dim}, stop, /*closedUB=*/true);
+    if (succeeded(bound) && *bound > 0)
+      return *bound;
+  }
+  return ShapedType::kDynamic;
 }
 
 SmallVector<int64_t> VectorizeAnalysis::getShape(Value tensor) {
@@ -170,7 +192,7 @@ LogicalResult VectorizeAnalysis::checkElementType(Operation *op, Type type) {
       (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64))
     return success();
   op->emitRemark("expected elements of type f32, f16, bf16, index or integer "
-                 "in a block on vectors, got ")
+                 "to keep the block's tiles in vectors, got ")
       << type;
   return failure();
 }
@@ -337,13 +359,10 @@ LogicalResult VectorizeAnalysis::checkExtractSlice(tensor::ExtractSliceOp op) {
     return success();
   // A vector's valid part may become smaller, not the vector.
   SmallVector<int64_t> shape = getShape(op.getSource());
-  bool isPrefix =
-      op.getType().getRank() == op.getSourceType().getRank() &&
-      llvm::all_of(op.getMixedOffsets(),
-                   [](OpFoldResult value) { return isZeroInteger(value); }) &&
-      llvm::all_of(op.getMixedStrides(),
-                   [](OpFoldResult value) { return isOneInteger(value); }) &&
-      getShape(op.getResult()) == shape;
+  bool isPrefix = op.getType().getRank() == op.getSourceType().getRank() &&
+                  llvm::all_of(op.getMixedOffsets(), isZeroInteger) &&
+                  llvm::all_of(op.getMixedStrides(), isOneInteger) &&
+                  getShape(op.getResult()) == shape;
   if (!isPrefix)
     return refuse(op, "no slices of computed tiles");
   shapes[op.getResult()] = shape;
@@ -353,7 +372,7 @@ LogicalResult VectorizeAnalysis::checkExtractSlice(tensor::ExtractSliceOp op) {
 LogicalResult VectorizeAnalysis::checkInsertion(Operation *op, Value source,
                                                 Value dest) {
   if (isVector(dest) || getKind(dest) == TensorKind::Input)
-    return refuse(op, "insertions into results of the block only");
+    return refuse(op, "insertions only into results of the block");
   if (getKind(source) == TensorKind::Input) {
     if (failed(checkRead(op, source)))
       return failure();
@@ -371,7 +390,7 @@ LogicalResult VectorizeAnalysis::checkInsertion(Operation *op, Value source,
 LogicalResult VectorizeAnalysis::checkScalar(Operation *op) {
   if (!isMemoryEffectFree(op))
     return refuse(op, "no side effects");
-  WalkResult result = op->walk([&](Operation *nested) {
+  WalkResult result = op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
     auto isTensor = [](Type type) { return isa<TensorType>(type); };
     bool isKnown = isa<tensor::ExtractOp, tensor::DimOp>(nested) ||
                    (llvm::none_of(nested->getOperandTypes(), isTensor) &&

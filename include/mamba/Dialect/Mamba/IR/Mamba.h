@@ -44,6 +44,9 @@ inline constexpr llvm::StringLiteral kPlanAttrName = "mamba.plan";
 /// Name of the kernel that a loop over blocks becomes: "chunk_state", ...
 inline constexpr llvm::StringLiteral kKernelAttrName = "mamba.kernel";
 
+/// Unit attribute of a block's program whose tiles are all vectors.
+inline constexpr llvm::StringLiteral kVectorizedAttrName = "mamba.vectorized";
+
 /// Name of an argument or result of a function: "x", "dt", "y", ...
 inline constexpr llvm::StringLiteral kNameAttrName = "mamba.name";
 
