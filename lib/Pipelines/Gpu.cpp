@@ -7,6 +7,7 @@
 
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/ToNVVM/Passes.h"
+#include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Pipelines/Pipelines.h"
 #include "mamba/Target/Passes.h"
 #include "mamba/Target/Targets.h"
@@ -22,8 +23,12 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
   buildToTilesPipeline(pm, options);
   buildToLinalgPipeline(pm, options);
+  pm.addPass(createMambaVectorizePass());
   buildBufferizePipeline(pm);
   pm.addPass(createOutlineKernelsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<gpu::GPUModuleOp>(createAssignLayoutsPass());
   DistributePassOptions distribute;
   // An unknown target is reported by the passes that generate code for it.
   llvm::Expected<const Target &> target = lookupGpuTarget(options.target);

@@ -82,6 +82,8 @@ def Mamba_LayoutAttr : AttrDef<Mamba_Dialect, "Layout"> {
     ```
   }];
   let parameters = (ins StringRefParameter<"the layout as text">:$text);
+  // Printed as #layout, #layout1, .. with the text at the top of the file.
+  let genMnemonicAlias = 1;
   let assemblyFormat = "`<` $text `>`";
   let genVerifyDecl = 1;
 }
