@@ -280,7 +280,7 @@ func.func @too_many_warps() attributes {p = #mamba.plan<chunk_parallel tile [1] 
 
 // -----
 
-// expected-error @+2 {{expected ::mamba::Schedule to be one of: chunk_parallel}}
+// expected-error @+2 {{expected ::mamba::Schedule to be one of: chunk_parallel, three_kernel}}
 // expected-error @+1 {{failed to parse Mamba_PlanAttr parameter 'schedule'}}
 func.func @unknown_schedule() attributes {p = #mamba.plan<fused tile [1]>} {
   return

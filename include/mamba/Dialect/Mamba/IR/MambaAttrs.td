@@ -25,12 +25,20 @@ def Mamba_MaskAttr : EnumAttr<Mamba_Dialect, Mamba_Mask, "mask"> {
 
 def Mamba_ScheduleChunkParallel
     : I32EnumAttrCase<"ChunkParallel", 0, "chunk_parallel">;
+def Mamba_ScheduleThreeKernel
+    : I32EnumAttrCase<"ThreeKernel", 1, "three_kernel">;
 def Mamba_Schedule : I32EnumAttr<"Schedule",
-    "how the chunked scan is spread over kernels", [Mamba_ScheduleChunkParallel]> {
+    "how the chunked scan is spread over kernels",
+    [Mamba_ScheduleChunkParallel, Mamba_ScheduleThreeKernel]> {
   let cppNamespace = "::mamba";
   let genSpecializedAttr = 0;
 }
 def Mamba_ScheduleAttr : EnumAttr<Mamba_Dialect, Mamba_Schedule, "schedule"> {
+  let description = [{
+    `chunk_parallel`: every chunk operation is a kernel. `three_kernel`: what
+    the chunks add to the state is computed in the loop over chunks that sums
+    it, by the kernel of `mamba.state_pass`, and never lies in global memory.
+  }];
   let assemblyFormat = "$value";
 }
 
@@ -48,20 +56,26 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     * `inner`: sizes of the loops of the linalg operation that ends the tile
       program, computed at a time inside a block (0: all), which bound the
       block's shared memory.
+    * `reduction`: steps of the sum that a contraction in the tile program
+      takes at a time if it sums over a value computed in the program (0: all).
+      What it sums is then computed for these steps only.
     * `warps`: warps of 32 threads in a block.
 
     ```mlir
     #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>
+    #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64>
     ```
   }];
   let parameters = (ins
     EnumParameter<Mamba_Schedule>:$schedule,
     ArrayRefParameter<"int64_t">:$tile,
     OptionalArrayRefParameter<"int64_t">:$inner,
+    DefaultValuedParameter<"int64_t", "0">:$reduction,
     DefaultValuedParameter<"int64_t", "4">:$warps
   );
   let assemblyFormat = [{
     `<` $schedule `tile` `[` $tile `]` (`inner` `[` $inner^ `]`)?
+    (`reduction` $reduction^)?
     (`warps` $warps^)? `>`
   }];
   let genVerifyDecl = 1;
