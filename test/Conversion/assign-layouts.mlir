@@ -3,16 +3,16 @@
 // Fragments of mma.sync, four warps along the rows. The result is written in
 // contiguous pieces of 16 bytes.
 
-// CHECK-DAG: #[[C:.*]] = #mamba.layout<"register[(0,1),(8,0),(0,8),(0,16),(0,32)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[(16,0),(32,0)] -> dim0[64], dim1[64]">
-// CHECK-DAG: #[[A:.*]] = #mamba.layout<"register[(0,1),(8,0),(0,8)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[(16,0),(32,0)] -> dim0[64], dim1[16]">
-// CHECK-DAG: #[[B:.*]] = #mamba.layout<"register[(0,1),(0,8),(8,0),(16,0),(32,0)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[(0,0),(0,0)] -> dim0[64], dim1[16]">
-// CHECK-DAG: #[[W:.*]] = #mamba.layout<"register[(0,1),(0,2),(0,4),(8,0),(0,32)], lane[(0,8),(0,16),(1,0),(2,0),(4,0)], warp[(16,0),(32,0)] -> dim0[64], dim1[64]">
+// CHECK-DAG: #[[$C:.*]] = #mamba.layout<"register[(0,1),(8,0),(0,8),(0,16),(0,32)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[(16,0),(32,0)] -> dim0[64], dim1[64]">
+// CHECK-DAG: #[[$A:.*]] = #mamba.layout<"register[(0,1),(8,0),(0,8)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[(16,0),(32,0)] -> dim0[64], dim1[16]">
+// CHECK-DAG: #[[$B:.*]] = #mamba.layout<"register[(0,1),(0,8),(8,0),(16,0),(32,0)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[(0,0),(0,0)] -> dim0[64], dim1[16]">
+// CHECK-DAG: #[[$W:.*]] = #mamba.layout<"register[(0,1),(0,2),(0,4),(8,0),(0,32)], lane[(0,8),(0,16),(1,0),(2,0),(4,0)], warp[(16,0),(32,0)] -> dim0[64], dim1[64]">
 // CHECK-LABEL: gpu.func @product(
-// CHECK:         vector.transfer_read {{.*}} mamba.layouts = [#[[A]]]
-// CHECK:         vector.transfer_read {{.*}} mamba.layouts = [#[[B]]]
-// CHECK:         vector.contract {{.*}} {mamba.layouts = [#[[C]]]}
-// CHECK:         %[[R:.*]] = arith.truncf {{.*}} {mamba.layouts = [#[[C]]]}
-// CHECK:         %[[V:.*]] = mamba.convert_layout %[[R]] to #[[W]]
+// CHECK:         vector.transfer_read {{.*}} mamba.layouts = [#[[$A]]]
+// CHECK:         vector.transfer_read {{.*}} mamba.layouts = [#[[$B]]]
+// CHECK:         vector.contract {{.*}} {mamba.layouts = [#[[$C]]]}
+// CHECK:         %[[R:.*]] = arith.truncf {{.*}} {mamba.layouts = [#[[$C]]]}
+// CHECK:         %[[V:.*]] = mamba.convert_layout %[[R]] to #[[$W]]
 // CHECK:         vector.transfer_write %[[V]]
 #mk = affine_map<(m, n, k) -> (m, k)>
 #nk = affine_map<(m, n, k) -> (n, k)>
@@ -38,16 +38,16 @@ gpu.module @kernels {
 // A side that is computed is split between the warps, here the columns. The
 // row vector that scales it follows, and the result in a loop keeps its place.
 
-// CHECK-DAG: #[[C:.*]] = #mamba.layout<"register[(0,1),(8,0),(16,0),(32,0)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[(0,8),(0,16)] -> dim0[64], dim1[32]">
-// CHECK-DAG: #[[B:.*]] = #mamba.layout<"register[(1,0),(8,0)], lane[(2,0),(4,0),(0,1),(0,2),(0,4)], warp[(0,8),(0,16)] -> dim0[16], dim1[32]">
-// CHECK-DAG: #[[V:.*]] = #mamba.layout<"register[1,8], lane[2,4,0,0,0], warp[0,0] -> dim0[16]">
+// CHECK-DAG: #[[$C:.*]] = #mamba.layout<"register[(0,1),(8,0),(16,0),(32,0)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[(0,8),(0,16)] -> dim0[64], dim1[32]">
+// CHECK-DAG: #[[$B:.*]] = #mamba.layout<"register[(1,0),(8,0)], lane[(2,0),(4,0),(0,1),(0,2),(0,4)], warp[(0,8),(0,16)] -> dim0[16], dim1[32]">
+// CHECK-DAG: #[[$V:.*]] = #mamba.layout<"register[1,8], lane[2,4,0,0,0], warp[0,0] -> dim0[16]">
 // CHECK-LABEL: gpu.func @scaled(
 // CHECK:         scf.for
-// CHECK:           vector.transfer_read {{.*}} mamba.layouts = [#[[V]]]
-// CHECK:           vector.transfer_read {{.*}} mamba.layouts = [#[[B]]]
-// CHECK:           arith.truncf {{.*}} {mamba.layouts = [#[[B]]]}
-// CHECK:           vector.contract {{.*}} {mamba.layouts = [#[[C]]]}
-// CHECK:         } {mamba.layouts = [#[[C]]]}
+// CHECK:           vector.transfer_read {{.*}} mamba.layouts = [#[[$V]]]
+// CHECK:           vector.transfer_read {{.*}} mamba.layouts = [#[[$B]]]
+// CHECK:           arith.truncf {{.*}} {mamba.layouts = [#[[$B]]]}
+// CHECK:           vector.contract {{.*}} {mamba.layouts = [#[[$C]]]}
+// CHECK:         } {mamba.layouts = [#[[$C]]]}
 #km = affine_map<(m, n, k) -> (k, m)>
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mn = affine_map<(m, n, k) -> (m, n)>

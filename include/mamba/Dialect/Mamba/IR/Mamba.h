@@ -66,10 +66,6 @@ inline constexpr llvm::StringLiteral kDimsAttrName = "mamba.dims";
 /// each other one.
 inline constexpr llvm::StringLiteral kLayoutsAttrName = "mamba.layouts";
 
-/// Unit attribute of a loop over blocks, then of its kernel: its program is on
-/// vectors.
-inline constexpr llvm::StringLiteral kVectorizedAttrName = "mamba.vectorized";
-
 } // namespace mamba
 
 #endif // MAMBA_DIALECT_MAMBA_IR_MAMBA_H
