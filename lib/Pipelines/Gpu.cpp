@@ -28,15 +28,24 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  pm.addNestedPass<gpu::GPUModuleOp>(createAssignLayoutsPass());
-  DistributePassOptions distribute;
   // An unknown target is reported by the passes that generate code for it.
+  DistributePassOptions distribute;
+  PipelinePassOptions pipeline;
   llvm::Expected<const Target &> target = lookupGpuTarget(options.target);
-  if (target)
+  if (target) {
     distribute.maxSharedBytes = target->limits.sharedBytesPerBlock;
-  else
+    pipeline.maxSharedBytes = target->limits.sharedBytesPerBlock;
+  } else {
     llvm::consumeError(target.takeError());
-  pm.addNestedPass<gpu::GPUModuleOp>(createDistributePass(distribute));
+  }
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createStageCopiesPass());
+  kernels.addPass(createPipelinePass(pipeline));
+  kernels.addPass(createSliceContractionsPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createAssignLayoutsPass());
+  kernels.addPass(createDistributePass(distribute));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

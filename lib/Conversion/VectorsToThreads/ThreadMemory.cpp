@@ -8,6 +8,7 @@
 #include "Divisors.h"
 #include "ThreadProgram.h"
 
+#include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Layout/Padding.h"
 #include "mamba/Layout/SharedMemory.h"
 
@@ -248,7 +249,7 @@ LogicalResult ThreadProgram::rewriteWrite(vector::TransferWriteOp op) {
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-static Swizzle getSwizzle(int64_t span) {
+static Swizzle toSwizzle(int64_t span) {
   switch (span) {
   case 32:
     return Swizzle::Bytes32;
@@ -264,7 +265,6 @@ static Swizzle getSwizzle(int64_t span) {
 /// Where the elements of one stage's tile lie, (dim0, dim1) or (dim0).
 static LinearLayout getTileOffsets(memref::AllocOp alloc) {
   MemRefType type = alloc.getType();
-  auto swizzle = alloc->getAttrOfType<IntegerAttr>("mamba.swizzle");
   unsigned bytes = type.getElementTypeBitWidth() / 8;
   ArrayRef<int64_t> shape = type.getShape().drop_front();
   if (shape.size() == 1)
@@ -274,7 +274,7 @@ static LinearLayout getTileOffsets(memref::AllocOp alloc) {
   tile.rows = llvm::PowerOf2Ceil(shape[0]);
   tile.columns = llvm::PowerOf2Ceil(shape[1]);
   tile.elementBytes = bytes;
-  tile.swizzle = getSwizzle(swizzle ? swizzle.getInt() : 0);
+  tile.swizzle = toSwizzle(mamba::getSwizzle(alloc));
   return sharedOffsets(tile);
 }
 
@@ -383,10 +383,10 @@ LogicalResult ThreadProgram::rewriteSharedRead(vector::TransferReadOp op) {
 LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
   auto copy = cast<AsyncCopyOp>(op);
   Value original = copy.getSource(), source = map.lookupOrDefault(original);
-  FailureOr<SharedTileRef> tile = getSharedTile(copy.getTarget(), &op);
+  FailureOr<SharedTileRef> tile = getSharedTile(copy.getDestination(), &op);
   if (failed(tile))
     return failure();
-  auto type = cast<MemRefType>(copy.getTarget().getType());
+  auto type = cast<MemRefType>(copy.getDestination().getType());
   int64_t bytes = type.getElementTypeBitWidth() / 8;
   unsigned rank = type.getRank();
   int64_t rows = rank == 2 ? type.getDimSize(0) : 1;

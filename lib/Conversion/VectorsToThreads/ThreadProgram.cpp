@@ -321,6 +321,32 @@ LogicalResult ThreadProgram::rewriteLoop(scf::ForOp loop) {
   return rewriteBlock(*loop.getBody());
 }
 
+LogicalResult ThreadProgram::rewriteIf(scf::IfOp op) {
+  SmallVector<Type> types;
+  for (Value result : op.getResults())
+    types.push_back(isa<VectorType>(result.getType())
+                        ? Type(getThreadType(result))
+                        : result.getType());
+  auto created = scf::IfOp::create(b, op.getLoc(), types,
+                                   map.lookupOrDefault(op.getCondition()),
+                                   /*addThenBlock=*/true,
+                                   /*addElseBlock=*/bool(op.elseBlock()));
+  for (auto [from, to] : llvm::zip_equal(op.getResults(), created.getResults()))
+    map.map(from, to);
+  OpBuilder::InsertionGuard guard(b);
+  for (auto [from, to] :
+       {std::pair(op.thenBlock(), created.thenBlock()),
+        std::pair(op.elseBlock(), created.elseBlock())}) {
+    if (!from)
+      continue;
+    to->clear();
+    b.setInsertionPointToEnd(to);
+    if (failed(rewriteBlock(*from)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult ThreadProgram::rewriteBlock(Block &block) {
   for (Operation &op : block)
     if (failed(rewrite(op)))
@@ -357,6 +383,8 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
   }
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return rewriteLoop(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return rewriteIf(branch);
   if (isa<scf::YieldOp>(op)) {
     b.clone(op, map);
     return success();

@@ -60,6 +60,7 @@ private:
   mlir::LogicalResult rewriteBlock(mlir::Block &block);
   mlir::LogicalResult rewrite(mlir::Operation &op);
   mlir::LogicalResult rewriteLoop(mlir::scf::ForOp loop);
+  mlir::LogicalResult rewriteIf(mlir::scf::IfOp op);
   mlir::LogicalResult rewriteElementwise(mlir::Operation &op);
   mlir::LogicalResult rewriteConstant(mlir::Operation &op);
   mlir::LogicalResult rewriteStep(mlir::vector::StepOp op);

@@ -31,12 +31,4 @@ def Mamba_ConvertLayoutOp : Op<Mamba_Dialect, "convert_layout",
   let hasVerifier = 1;
 }
 
-def Mamba_AsyncCopyOp : Op<Mamba_Dialect, "async_copy"> {
-  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
-                       Arg<AnyMemRef, "", [MemWrite]>:$target);
-  let assemblyFormat = [{
-    $source `to` $target attr-dict `:` type($source) `,` type($target)
-  }];
-}
-
 #endif // MAMBA_VECTOR_OPS_TD
