@@ -29,13 +29,13 @@
 // CHECK:             %[[B:.+]] = vector.transfer_read %{{.+}} {in_bounds = [false, true]} : memref<?x128xbf16, strided<[128, 1], offset: ?>>, vector<64x128xbf16>
 // CHECK-NEXT:        %[[S:.+]] = vector.contract {indexing_maps = [#[[$MK]], #[[$NK]], #[[$MN]]], {{.+}}} %[[C]], %[[B]], %{{.+}} : vector<64x128xbf16>, vector<64x128xbf16> into vector<64x64xf32>
 // CHECK:             %[[SEEN:.+]] = arith.cmpi ule, %{{.+}}, %{{.+}} : vector<64x64xindex>
-// CHECK-NEXT:        arith.select %[[SEEN]]
-// CHECK-NEXT:        %[[W:.+]] = arith.truncf %{{.+}} : vector<64x64xf32> to vector<64x64xbf16>
 // CHECK:             %[[X:.+]] = vector.transfer_read %{{.+}} {in_bounds = [false, true]} : memref<?x64xbf16, strided<[1536, 1], offset: ?>>, vector<64x64xbf16>
 // CHECK-NEXT:        %[[BOUND:.+]] = vector.broadcast %[[COLS]] : index to vector<64xindex>
 // CHECK-NEXT:        %[[VALID:.+]] = arith.cmpi ult, %[[STEP]], %[[BOUND]] : vector<64xindex>
 // CHECK-NEXT:        %[[MASK:.+]] = vector.broadcast %[[VALID]] : vector<64xi1> to vector<64x64xi1>
-// CHECK-NEXT:        %[[WM:.+]] = arith.select %[[MASK]], %[[W]], %{{.+}}
+// CHECK-NEXT:        %[[BOTH:.+]] = arith.andi %[[SEEN]], %[[MASK]] : vector<64x64xi1>
+// CHECK-NEXT:        %[[W:.+]] = arith.select %[[BOTH]], %{{.+}}, %{{.+}} : vector<64x64xi1>, vector<64x64xf32>
+// CHECK-NEXT:        %[[WM:.+]] = arith.truncf %[[W]] : vector<64x64xf32> to vector<64x64xbf16>
 // CHECK-NEXT:        %[[NEXT:.+]] = vector.contract {indexing_maps = [#[[$MK]], #[[$KN]], #[[$MN]]], {{.+}}} %[[WM]], %[[X]], %[[SUM]] : vector<64x64xbf16>, vector<64x64xbf16> into vector<64x64xf32>
 // CHECK-NEXT:        scf.yield %[[NEXT]]
 // CHECK:           vector.contract {indexing_maps = [#[[$MK]], #[[$NK]], #[[$MN]]], {{.+}}} %[[C]], %[[H]], %{{.+}}
@@ -158,10 +158,11 @@ func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
 // CHECK:           %[[LEN:.+]] = affine.min
 // CHECK:           math.exp %{{.+}} : vector<128xf32>
 // CHECK:           vector.transfer_read %{{.+}} {in_bounds = [false, true]} : memref<?x32xf16, strided<[128, 1], offset: ?>>, vector<128x32xf16>
-// CHECK:           %[[WB:.+]] = arith.truncf %{{.+}} : vector<128x32xf32> to vector<128x32xf16>
+// CHECK:           %[[WB:.+]] = arith.mulf %{{.+}} : vector<128x32xf32>
 // CHECK:           %[[X:.+]] = vector.transfer_read %{{.+}} {in_bounds = [false, true]} : memref<?x80xf16, strided<[1920, 1], offset: ?>>, vector<128x80xf16>
 // CHECK-NEXT:      vector.broadcast %[[LEN]] : index to vector<128xindex>
-// CHECK:           %[[MASKED:.+]] = arith.select %{{.+}}, %[[WB]], %{{.+}} : vector<128x32xi1>, vector<128x32xf16>
+// CHECK:           %[[W:.+]] = arith.select %{{.+}}, %[[WB]], %{{.+}} : vector<128x32xi1>, vector<128x32xf32>
+// CHECK-NEXT:      %[[MASKED:.+]] = arith.truncf %[[W]] : vector<128x32xf32> to vector<128x32xf16>
 // CHECK:           %[[DECAYED:.+]] = arith.mulf %{{.+}}, %[[H]] : vector<80x32xf32>
 // CHECK-NEXT:      %[[NEXT:.+]] = vector.contract {indexing_maps = [#[[$KM]], #[[$KN]], #[[$MN]]], {{.+}}} %[[X]], %[[MASKED]], %[[DECAYED]] : vector<128x80xf16>, vector<128x32xf16> into vector<80x32xf32>
 // CHECK-NEXT:      scf.yield %[[NEXT]]
@@ -255,9 +256,10 @@ func.func @state_pass(%x: tensor<?x?x24x80xf16>, %B: tensor<?x?x1x128xf16>,
 // CHECK:         %[[O:.+]] = scf.for %{{.+}} iter_args(%[[SUM:.+]] = %{{.+}}) -> (vector<64x48xf32>) {
 // CHECK:           %[[K:.+]] = vector.transfer_read %{{.+}} {in_bounds = [false, true]} : memref<?x80xf32, strided<[80, 1], offset: ?>>, vector<32x80xf32>
 // CHECK-NEXT:      %[[S:.+]] = vector.contract {{.+}} %[[Q]], %[[K]], %{{.+}} : vector<64x80xf32>, vector<32x80xf32> into vector<64x32xf32>
-// CHECK:           %[[P:.+]] = arith.select %{{.+}}, %[[S]], %{{.+}} : vector<64x32xi1>, vector<64x32xf32>
+// CHECK:           %[[SEEN:.+]] = arith.cmpi ule
 // CHECK:           %[[V:.+]] = vector.transfer_read %{{.+}} {in_bounds = [false, true]} : memref<?x48xf32, strided<[48, 1], offset: ?>>, vector<32x48xf32>
-// CHECK:           %[[PM:.+]] = arith.select %{{.+}}, %[[P]], %{{.+}}
+// CHECK:           %[[BOTH:.+]] = arith.andi %[[SEEN]], %{{.+}}
+// CHECK-NEXT:      %[[PM:.+]] = arith.select %[[BOTH]], %[[S]], %{{.+}}
 // CHECK-NEXT:      vector.contract {{.+}} %[[PM]], %[[V]], %[[SUM]]
 // CHECK:         vector.transfer_write %[[O]], %{{.+}} {in_bounds = [false, true]} : vector<64x48xf32>, memref<?x48xf32, strided<[48, 1], offset: ?>>
 
