@@ -47,8 +47,8 @@ func.func @rows(%x: tensor<?x80xbf16>, %w: tensor<80x16xbf16>) -> tensor<?x16xf3
 // -----
 
 // arith.minsi bounds a size too. A sum over a dynamic size: the read operand
-// has zeros past the end, the computed one is masked. The contraction's result
-// has the order (n, m).
+// has zeros past the end, the computed one is masked, before it is narrowed.
+// The contraction's result has the order (n, m).
 
 // CHECK-DAG: #[[$KM:.+]] = affine_map<(d0, d1, d2) -> (d2, d0)>
 // CHECK-DAG: #[[$NK:.+]] = affine_map<(d0, d1, d2) -> (d1, d2)>
@@ -61,13 +61,13 @@ func.func @rows(%x: tensor<?x80xbf16>, %w: tensor<80x16xbf16>) -> tensor<?x16xf3
 // CHECK:           %[[BF:.+]] = arith.extf %[[B]]
 // CHECK:           %[[ALL:.+]] = vector.broadcast %[[EXP]] : vector<48xf32> to vector<8x48xf32>
 // CHECK:           %[[WBF:.+]] = arith.mulf %[[ALL]], %[[BF]]
-// CHECK:           %[[WB:.+]] = arith.truncf %[[WBF]] : vector<8x48xf32> to vector<8x48xf16>
 // CHECK:           %[[X:.+]] = vector.transfer_read %{{.+}} {in_bounds = [false, true]} : tensor<?x16xf16>, vector<48x16xf16>
 // CHECK:           %[[STEP:.+]] = vector.step : vector<48xindex>
 // CHECK-NEXT:      %[[LIMIT:.+]] = vector.broadcast %[[LEN]] : index to vector<48xindex>
 // CHECK-NEXT:      %[[VALID:.+]] = arith.cmpi ult, %[[STEP]], %[[LIMIT]]
 // CHECK-NEXT:      %[[MASK:.+]] = vector.broadcast %[[VALID]] : vector<48xi1> to vector<8x48xi1>
-// CHECK:           %[[MASKED:.+]] = arith.select %[[MASK]], %[[WB]], %{{.+}} : vector<8x48xi1>, vector<8x48xf16>
+// CHECK:           %[[SELECTED:.+]] = arith.select %[[MASK]], %[[WBF]], %{{.+}} : vector<8x48xi1>, vector<8x48xf32>
+// CHECK-NEXT:      %[[MASKED:.+]] = arith.truncf %[[SELECTED]] : vector<8x48xf32> to vector<8x48xf16>
 // CHECK-NEXT:      vector.contract {indexing_maps = [#[[$KM]], #[[$NK]], #[[$MN]]], {{.+}}} %[[X]], %[[MASKED]]
 #kn = affine_map<(m, n, k) -> (k, n)>
 #mk = affine_map<(m, n, k) -> (m, k)>
@@ -216,4 +216,29 @@ func.func @elementwise(%x: tensor<16x32xf32>, %s: tensor<f32>) -> (tensor<4x32x1
     }
   } {mapping = [#gpu.block<linear_dim_0>]}
   return %y#0, %y#1 : tensor<4x32x16xf32>, tensor<4x16x32xf32>
+}
+
+// -----
+
+// A scalar in a tensor; a result that only some blocks write.
+
+// CHECK-LABEL: func.func @scalar(
+// CHECK:           %[[X:.+]] = tensor.extract
+// CHECK:           %[[V:.+]] = vector.broadcast %[[X]] : f32 to vector<1x1xf32>
+// CHECK:           vector.transfer_write %[[V]], %{{.+}} {in_bounds = [true, false]} : vector<1x1xf32>, tensor<1x?xf32>
+func.func @scalar(%x: tensor<4xf32>) -> tensor<4x1xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %empty = tensor.empty() : tensor<4x1xf32>
+  %y = scf.forall (%i, %j) in (4, 2) shared_outs(%out = %empty) -> (tensor<4x1xf32>) {
+    %e = tensor.extract %x[%i] : tensor<4xf32>
+    %one = tensor.from_elements %e : tensor<1x1xf32>
+    %first = arith.cmpi eq, %j, %c0 : index
+    %count = arith.select %first, %c1, %c0 : index
+    %part = tensor.extract_slice %one[0, 0] [1, %count] [1, 1] : tensor<1x1xf32> to tensor<1x?xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %part into %out[%i, 0] [1, %count] [1, 1] : tensor<1x?xf32> into tensor<4x1xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return %y : tensor<4x1xf32>
 }

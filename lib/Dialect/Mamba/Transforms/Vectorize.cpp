@@ -291,6 +291,16 @@ void BlockRewriter::rewrite(Operation *op) {
     return rewriteLinalg(linalgOp);
   if (auto forOp = dyn_cast<scf::ForOp>(op))
     return rewriteFor(forOp);
+  if (auto scalar = dyn_cast<tensor::FromElementsOp>(op)) {
+    RankedTensorType type = scalar.getType();
+    Value vector = vector::BroadcastOp::create(
+        b, op->getLoc(),
+        VectorType::get(type.getShape(), type.getElementType()),
+        mapping.lookupOrDefault(scalar.getElements().front()));
+    SmallVector<OpFoldResult> sizes(type.getRank(), b.getIndexAttr(1));
+    tiles[scalar] = {vector, sizes};
+    return;
+  }
   if (auto dim = dyn_cast<tensor::DimOp>(op); dim && dim.getConstantIndex())
     return rewriteDim(dim);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))

@@ -141,7 +141,8 @@ TensorKind VectorizeAnalysis::getKind(Value tensor) {
     return getKind(insert.getDest());
   if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
     return getKind(op->getOperand(0));
-  return isa<linalg::LinalgOp>(op) ? TensorKind::Vector : TensorKind::Fresh;
+  return isa<linalg::LinalgOp, tensor::FromElementsOp>(op) ? TensorKind::Vector
+                                                           : TensorKind::Fresh;
 }
 
 /// Adds what upstream's interface does not know: minima of `arith`.
@@ -429,6 +430,11 @@ LogicalResult VectorizeAnalysis::check(Operation *op) {
     return checkInsertion(op, insert.getSource(), insert.getDest());
   if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op))
     return checkInsertion(op, insert.getSource(), insert.getDest());
+  if (auto scalar = dyn_cast<tensor::FromElementsOp>(op)) {
+    if (scalar.getElements().size() != 1 || scalar.getType().getRank() == 0)
+      return refuse(op, "tensors of one element, with dimensions,");
+    return checkElementType(op, scalar.getType());
+  }
   if (isa<tensor::EmptyOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
       (op->getNumResults() == 1 && getSplat(op->getResult(0))))
     return success();

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -78,6 +79,22 @@ Value spread(OpBuilder &b, Location loc, Value value, unsigned axis,
   return vector::TransposeOp::create(b, loc, value, ArrayRef<int64_t>{1, 0});
 }
 
+bool isZero(Attribute value) {
+  auto number = dyn_cast<FloatAttr>(value);
+  return number && number.getValue().isPosZero();
+}
+
+bool isZeroVector(Value vector) {
+  if (auto spreading = vector.getDefiningOp<vector::BroadcastOp>())
+    vector = spreading.getSource();
+  Attribute value;
+  if (!matchPattern(vector, m_Constant(&value)))
+    return false;
+  if (auto splat = dyn_cast<SplatElementsAttr>(value))
+    value = splat.getSplatValue<Attribute>();
+  return isZero(value);
+}
+
 VectorType BodyVectorizer::getType(unsigned axes, Type elementType) {
   SmallVector<int64_t> shape;
   for (auto [axis, extent] : llvm::enumerate(extents))
@@ -103,9 +120,28 @@ Value BodyVectorizer::mask(Value vector, unsigned axis, Value bound,
   Value isValid =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, limit);
   isValid = spread(b, loc, isValid, axis, type.getShape());
+  // Elements of 32 bits are selected before they become narrower ones, and by
+  // one condition if there is one already.
+  auto narrow = vector.getDefiningOp<arith::TruncFOp>();
+  if (narrow && isZero(neutral)) {
+    vector = narrow.getIn();
+    type = cast<VectorType>(vector.getType());
+    neutral = b.getZeroAttr(type.getElementType());
+  }
+  if (auto select = vector.getDefiningOp<arith::SelectOp>();
+      select && isa<VectorType>(select.getCondition().getType()) &&
+      isZero(neutral) && isZeroVector(select.getFalseValue())) {
+    vector = select.getTrueValue();
+    isValid = arith::AndIOp::create(b, loc, select.getCondition(), isValid);
+  }
   Value other = arith::ConstantOp::create(
       b, loc, cast<TypedAttr>(DenseElementsAttr::get(type, neutral)));
-  return arith::SelectOp::create(b, loc, isValid, vector, other);
+  Value masked = arith::SelectOp::create(b, loc, isValid, vector, other);
+  if (!narrow || !isZero(neutral))
+    return masked;
+  return arith::TruncFOp::create(b, loc, narrow.getType(), masked,
+                                 narrow.getRoundingmodeAttr(),
+                                 narrow.getFastmathAttr());
 }
 
 Value BodyVectorizer::contract(const Contraction &contraction) {
