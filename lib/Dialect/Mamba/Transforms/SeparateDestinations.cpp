@@ -37,8 +37,8 @@ struct SeparateDestinations
       for (OpOperand *use : llvm::reverse(uses)) {
         Operation *user = use->getOwner();
         // What a loop overwrites in each iteration must be made in each.
-        bool isInside = user->getBlock() != op->getBlock() &&
-                        isa<linalg::LinalgOp>(user);
+        bool isInside =
+            user->getBlock() != op->getBlock() && isa<linalg::LinalgOp>(user);
         if (!isInside && !std::exchange(isTaken, true))
           continue;
         OpBuilder b(isInside ? user : op);

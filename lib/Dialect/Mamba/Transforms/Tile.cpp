@@ -115,9 +115,8 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
     } else { // The only tile reads the whole.
       rewriter.setInsertionPoint(tile);
       auto whole = cast<ChunkStateOp>(rewriter.clone(*op));
-      rewriter.modifyOpInPlace(tile, [&] {
-        tile.getStatesMutable().assign(whole.getStates());
-      });
+      rewriter.modifyOpInPlace(
+          tile, [&] { tile.getStatesMutable().assign(whole.getStates()); });
     }
     return eraseAllButSizes(rewriter,
                             cast<MambaTileOpInterface>(op.getOperation()));
