@@ -86,11 +86,11 @@ static TextFlag
              "Processor of --emit=obj: a name LLVM knows, or native\n"
              "(default on x86-64: x86-64-v3)",
              outputCategory);
-static TextFlag scheduleFlag(
-    "schedule", "NAME",
-    "How GPUs compute the chunked scan: auto, three_kernel or\n"
-    "chunk_parallel (default: auto)",
-    outputCategory);
+static TextFlag
+    scheduleFlag("schedule", "NAME",
+                 "How GPUs compute the chunked scan: auto, three_kernel or\n"
+                 "chunk_parallel (default: auto)",
+                 outputCategory);
 static BoolFlag timeFlag("time", "Report to standard error where time went",
                          outputCategory);
 

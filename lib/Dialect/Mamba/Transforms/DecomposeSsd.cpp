@@ -29,7 +29,8 @@ struct DecomposeSsd : mamba::impl::MambaDecomposeSsdPassBase<DecomposeSsd> {
   void runOnOperation() override {
     if (chunk < 0) {
       emitError(UnknownLoc::get(&getContext()))
-          << "expected option 'chunk' to be at least 0, got " << chunk;
+          << "expected option 'chunk' to be at least 0, got "
+          << chunk.getValue();
       return signalPassFailure();
     }
     SmallVector<SsdOp> ops;

@@ -215,7 +215,8 @@ struct FoldCausalMask
 
     // The last row is that of the last position in the tile.
     rewriter.setInsertionPoint(loop);
-    AffineExpr end = rewriter.getAffineConstantExpr(row->constant + 1 - *offset);
+    AffineExpr end =
+        rewriter.getAffineConstantExpr(row->constant + 1 - *offset);
     SmallVector<OpFoldResult> operands;
     for (auto [term, factor] : llvm::zip_equal(row->terms, row->factors)) {
       AffineExpr value = rewriter.getAffineDimExpr(operands.size());
@@ -234,8 +235,8 @@ struct FoldCausalMask
     }
     AffineExpr whole = rewriter.getAffineDimExpr(operands.size());
     operands.push_back(loop.getUpperBound());
-    AffineMap map = AffineMap::get(operands.size(), 0, {whole, end},
-                                   rewriter.getContext());
+    AffineMap map =
+        AffineMap::get(operands.size(), 0, {whole, end}, rewriter.getContext());
     Value bound = getValueOrCreateConstantIndexOp(
         rewriter, loop.getLoc(),
         affine::makeComposedFoldedAffineMin(rewriter, loop.getLoc(), map,

@@ -112,12 +112,14 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
     if (auto slice = tile.getStates().getDefiningOp<tensor::ExtractSliceOp>()) {
       if (failed(fuseIntoSlice(rewriter, slice)))
         return op.emitOpError("expected to be tiled as its reader is");
-      return eraseAllButSizes(
-          rewriter, cast<MambaTileOpInterface>(op.getOperation()));
+    } else { // The only tile reads the whole.
+      rewriter.setInsertionPoint(tile);
+      auto whole = cast<ChunkStateOp>(rewriter.clone(*op));
+      rewriter.modifyOpInPlace(
+          tile, [&] { tile.getStatesMutable().assign(whole.getStates()); });
     }
-    // The only tile reads the whole.
-    rewriter.moveOpBefore(op, tile);
-    return success();
+    return eraseAllButSizes(rewriter,
+                            cast<MambaTileOpInterface>(op.getOperation()));
   }
 
   LogicalResult tile(IRRewriter &rewriter, MambaTileOpInterface op,

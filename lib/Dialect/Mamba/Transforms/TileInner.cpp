@@ -60,7 +60,8 @@ std::optional<unsigned> getSumOfComputed(linalg::LinalgOp op) {
 /// Whether sizes from offset 0 on are all that `tensor` has.
 bool isWhole(Value tensor, ArrayRef<OpFoldResult> offsets,
              ArrayRef<OpFoldResult> sizes, ArrayRef<OpFoldResult> strides) {
-  if (!areAllConstantIntValue(offsets, 0) || !areAllConstantIntValue(strides, 1))
+  if (!areAllConstantIntValue(offsets, 0) ||
+      !areAllConstantIntValue(strides, 1))
     return false;
   auto type = cast<RankedTensorType>(tensor.getType());
   for (auto [dim, size] : llvm::enumerate(sizes)) {
@@ -196,7 +197,8 @@ struct TileInner : mamba::impl::MambaTileInnerPassBase<TileInner> {
     options.setFusionControlFn(
         [](tensor::ExtractSliceOp slice, OpResult, bool isDestination)
             -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
-          if (isDestination || areAllConstantIntValue(slice.getMixedOffsets(), 0))
+          if (isDestination ||
+              areAllConstantIntValue(slice.getMixedOffsets(), 0))
             return std::nullopt;
           return scf::SCFTileAndFuseOptions::ControlFnResult{};
         });

@@ -33,7 +33,6 @@ bool replaceIfEmpty(mlir::RewriterBase &rewriter, MambaTileOpInterface op);
 /// Whether `op` is a unit tile, which its decomposition accepts.
 bool isUnitTile(MambaTileOpInterface op);
 
-
 /// The state_pass that is the only user of `op`, or null.
 StatePassOp getOnlyStatePass(ChunkStateOp op);
 

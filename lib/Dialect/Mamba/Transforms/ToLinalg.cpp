@@ -71,8 +71,9 @@ struct ToLinalg : mamba::impl::MambaToLinalgPassBase<ToLinalg> {
   /// that slice, if a tile of it computes that.
   FailureOr<MambaTileOpInterface> fuse(IRRewriter &rewriter,
                                        MambaTileOpInterface op) {
-    auto readers = llvm::make_filter_range(
-        op->getUsers(), [](Operation *user) { return !isa<tensor::DimOp>(user); });
+    auto readers = llvm::make_filter_range(op->getUsers(), [](Operation *user) {
+      return !isa<tensor::DimOp>(user);
+    });
     if (!op->getParentOfType<scf::ForallOp>() ||
         !llvm::hasSingleElement(readers))
       return op;

@@ -335,7 +335,8 @@ def MambaSeparateDestinationsPass : Pass<"mamba-separate-destinations"> {
   let description = [{
     CSE merges equal `tensor.empty` and `linalg.fill` operations; bufferization
     would then copy the shared tensor for every operation that writes it. This
-    pass gives each use a tensor of its own again.
+    pass gives each use a tensor of its own again, and a linalg operation in a
+    loop one that is made in the loop.
   }];
 }
 
