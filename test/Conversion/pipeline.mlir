@@ -85,9 +85,9 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @attention
   // CHECK: scf.for
   // CHECK-NEXT: gpu.barrier
-  // CHECK: mamba.async_copy {{.*}} to memref<64x128xbf16
+  // CHECK: mamba.async_copy {{.*}}, memref<64x128xbf16
   // CHECK: %[[FIRST:.*]] = nvgpu.device_async_create_group
-  // CHECK: mamba.async_copy {{.*}} to memref<64x64xbf16
+  // CHECK: mamba.async_copy {{.*}}, memref<64x64xbf16
   // CHECK: %[[LATER:.*]] = nvgpu.device_async_create_group
   // CHECK: scf.if
   // CHECK-COUNT-3: mamba.async_copy

@@ -54,19 +54,19 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @attention
   // CHECK: scf.for
   // CHECK-NEXT: gpu.barrier
-  // CHECK: mamba.async_copy {{.*}} to memref<64x128xbf16
-  // CHECK: mamba.async_copy {{.*}} to memref<64xf32
+  // CHECK: mamba.async_copy {{.*}}, memref<64x128xbf16
+  // CHECK: mamba.async_copy {{.*}}, memref<64xf32
   // CHECK: %[[FIRST:.*]] = nvgpu.device_async_create_group
-  // CHECK: mamba.async_copy {{.*}} to memref<64x64xbf16
+  // CHECK: mamba.async_copy {{.*}}, memref<64x64xbf16
   // CHECK-NEXT: %[[LATER:.*]] = nvgpu.device_async_create_group
   // CHECK-NEXT: nvgpu.device_async_wait %[[FIRST]] {numGroups = 1 : i32}
   // CHECK-NEXT: gpu.barrier
   // CHECK-NEXT: vector.transfer_read
   // CHECK: scf.for
   // CHECK-NEXT: gpu.barrier
-  // CHECK: mamba.async_copy {{.*}} to memref<64x128xbf16
-  // CHECK: mamba.async_copy {{.*}} to memref<64xf32
-  // CHECK: mamba.async_copy {{.*}} to memref<64x64xbf16
+  // CHECK: mamba.async_copy {{.*}}, memref<64x128xbf16
+  // CHECK: mamba.async_copy {{.*}}, memref<64xf32
+  // CHECK: mamba.async_copy {{.*}}, memref<64x64xbf16
   // CHECK: nvgpu.device_async_wait %{{.*}} {numGroups = 0 : i32}
   // CHECK: vector.contract
   // CHECK: vector.contract

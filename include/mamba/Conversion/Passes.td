@@ -164,7 +164,9 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
     `memref.alloc` and `memref.alloca` become views of the block's dynamic
     shared memory. Buffers whose lifetimes in program order do not overlap
     share its bytes (first fit, aligned to 16 bytes, whatever alignment the
-    allocation asks for). `mamba.shared_bytes` on the kernel records the size,
+    allocation asks for). Buffers of `mamba-stage-copies` are aligned to 128
+    bytes, swizzled ones to 1024, with rows and columns padded to powers of two;
+    the view keeps `mamba.swizzle`. `mamba.shared_bytes` on the kernel records the size,
     0 if there is no buffer. The size of a buffer must be static or bounded
     by `affine.min` or `arith.minsi` with a constant, which then is its room.
 

@@ -38,7 +38,8 @@ inline constexpr int64_t kStagedAlignment = 128;
 /// row fills, 0 if there is none or the tile has one dimension.
 int64_t chooseSwizzle(llvm::ArrayRef<int64_t> shape, int64_t elementBytes);
 
-/// True for the allocation of a staged buffer.
+/// True for the allocation of a staged buffer, or the `memref.view` of shared
+/// memory that it becomes.
 bool isStagedBuffer(mlir::Operation *alloc);
 
 /// The span of a staged buffer; 0 without one.

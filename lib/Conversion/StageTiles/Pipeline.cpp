@@ -27,6 +27,8 @@
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 
+#include "llvm/Support/MathExtras.h"
+
 namespace mamba {
 #define GEN_PASS_DEF_PIPELINEPASS
 #include "mamba/Conversion/Passes.h.inc"
@@ -165,8 +167,8 @@ Value Pipeliner::createView(StagedCopy &copy, OpFoldResult stage) {
 /// Copies the tiles of iteration `iv`, if there is one, and closes the group.
 void Pipeliner::createCopies(Value iv, Value end, OpFoldResult stage) {
   Location loc = loop.getLoc();
-  Value exists = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
-                                       iv, end);
+  Value exists =
+      arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, iv, end);
   auto branch = scf::IfOp::create(rewriter, loc, exists, /*withElse=*/false);
   {
     OpBuilder::InsertionGuard guard(rewriter);
@@ -319,13 +321,19 @@ void Pipeliner::run() {
   rewriteBody();
 }
 
+/// The bytes of a staged buffer with what aligning the next one costs.
+static int64_t getPaddedBytes(memref::AllocOp alloc) {
+  int64_t bytes = getStagedBytes(alloc.getType(), getSwizzle(alloc));
+  return llvm::alignTo(bytes, kStagedAlignment);
+}
+
 /// The bytes of all buffers of a block.
 static int64_t getBufferBytes(gpu::GPUFuncOp kernel) {
   int64_t bytes = 0;
   kernel.walk([&](memref::AllocOp alloc) {
     MemRefType type = alloc.getType();
     if (isStagedBuffer(alloc))
-      bytes += getStagedBytes(type, getSwizzle(alloc));
+      bytes += getPaddedBytes(alloc);
     else if (type.hasStaticShape() && type.getElementType().isIntOrFloat())
       bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
   });
@@ -351,8 +359,7 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
       return;
     }
     for (StagedCopy &copy : staged.copies)
-      moreBytes +=
-          getStagedBytes(copy.buffer.getType(), getSwizzle(copy.buffer));
+      moreBytes += getPaddedBytes(copy.buffer);
     loops.push_back(std::move(staged));
   });
   if (loops.empty())

@@ -24,7 +24,7 @@ int64_t mamba::chooseSwizzle(ArrayRef<int64_t> shape, int64_t elementBytes) {
 }
 
 bool mamba::isStagedBuffer(Operation *alloc) {
-  return isa_and_present<memref::AllocOp>(alloc) &&
+  return isa_and_present<memref::AllocOp, memref::ViewOp>(alloc) &&
          alloc->hasAttrOfType<IntegerAttr>(kSwizzleAttrName);
 }
 

@@ -26,9 +26,10 @@ def Mamba_AsyncCopyOp : Op<Mamba_Dialect, "async_copy", []> {
     Nothing may write the source meanwhile.
 
     ```mlir
+    %tile = memref.subview %buffer[0, 0, 0] [1, 128, 64] [1, 1, 1] : ..
     mamba.async_copy %x to %tile
-        : memref<?x64xbf16, strided<[1536, 1], offset: ?>>
-          to memref<128x64xbf16, strided<[64, 1]>, #gpu.address_space<workgroup>>
+        : memref<?x64xbf16, strided<[1536, 1], offset: ?>>,
+          memref<128x64xbf16, strided<[64, 1]>, #gpu.address_space<workgroup>>
     %group = nvgpu.device_async_create_group
     nvgpu.device_async_wait %group
     gpu.barrier
@@ -38,7 +39,7 @@ def Mamba_AsyncCopyOp : Op<Mamba_Dialect, "async_copy", []> {
     Arg<AnyStridedMemRef, "", [MemRead]>:$source,
     Arg<AnyStridedMemRef, "", [MemWrite]>:$destination);
   let assemblyFormat = [{
-    $source `to` $destination attr-dict `:` type($source) `to`
+    $source `to` $destination attr-dict `:` type($source) `,`
     type($destination)
   }];
   let hasVerifier = 1;
