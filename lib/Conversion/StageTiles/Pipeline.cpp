@@ -383,10 +383,15 @@ namespace {
 struct Pipeline final : mamba::impl::PipelinePassBase<Pipeline> {
   using PipelinePassBase::PipelinePassBase;
 
+  int64_t getStages(gpu::GPUFuncOp kernel) {
+    auto plan = kernel->getAttrOfType<PlanAttr>(kPlanAttrName);
+    return plan && plan.getStages() ? plan.getStages() : stages;
+  }
+
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (kernel->hasAttr(kVectorizedAttrName))
-        pipeline(kernel, stages, maxSharedBytes);
+        pipeline(kernel, getStages(kernel), maxSharedBytes);
   }
 };
 

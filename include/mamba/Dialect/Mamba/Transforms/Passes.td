@@ -127,7 +127,9 @@ def MambaPlanPass : Pass<"mamba-plan"> {
            "chunk_parallel">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "Shared memory that a block's temporaries may take, in bytes (0: "
-           "the target's limit)">
+           "the target's limit)">,
+    ListOption<"plans", "plan", "std::string",
+               "Plans to use instead: OPERATION=#mamba.plan<...>">
   ];
   let dependentDialects = ["::mamba::MambaDialect"];
 }
