@@ -62,8 +62,7 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     * `warps`: warps of 32 threads in a block.
 
     ```mlir
-    #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>
-    #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64>
+    #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64 warps 8>
     ```
   }];
   let parameters = (ins
