@@ -41,6 +41,7 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(createStageCopiesPass());
   kernels.addPass(createPipelinePass(pipeline));
+  kernels.addPass(createNarrowIndicesPass());
   kernels.addPass(createSliceContractionsPass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());

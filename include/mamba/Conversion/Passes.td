@@ -91,6 +91,32 @@ def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
   ];
 }
 
+def NarrowIndicesPass : Pass<"mamba-narrow-indices", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Compare positions in a tile in 32 bits";
+  let description = [{
+    In kernels with `mamba.vectorized`, comparisons of index vectors that are
+    sums of scalars and `vector.step` (masks) become comparisons of 32-bit
+    vectors: the scalars' distance, in 64 bits and cut to what steps cannot
+    reach, goes to one side. Positions are not negative.
+
+    Before:
+
+    ```mlir
+    %rows = arith.addi %i_broadcast, %step : vector<64xindex>
+    %mask = arith.cmpi ule, %column_steps, %row_steps : vector<64x64xindex>
+    ```
+
+    After (`%d` is `%i` minus the columns' base, as i32):
+
+    ```mlir
+    %mask = arith.cmpi sle, %columns, %rows_plus_d : vector<64x64xi32>
+    ```
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::vector::VectorDialect"
+  ];
+}
+
 def AssignLayoutsPass : Pass<"mamba-assign-layouts", "mlir::gpu::GPUModuleOp"> {
   let summary = "Say which thread holds which elements of each vector";
   let description = [{
