@@ -251,6 +251,10 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
     the previous iteration has used. A trip count may be dynamic, and 0. A loop
     that stays as it is gets a remark.
 
+    A `memref.load` from global memory that no operation writes, at a place that
+    depends on the induction variable only, moves one iteration ahead in the
+    same loops, into a loop-carried value.
+
     After (S = 3; before: see `mamba-stage-copies`):
 
     ```mlir
