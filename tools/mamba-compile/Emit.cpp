@@ -114,6 +114,7 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
                  mlir::TimingScope &timing) {
   PipelineOptions pipeline;
   pipeline.target = options.target->name.str();
+  pipeline.schedule = options.schedule;
   Error error =
       runPipeline(module, ("lower to " + getStageName(options.stage)).str(),
                   timing, [&](mlir::PassManager &manager) {

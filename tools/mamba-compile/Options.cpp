@@ -86,6 +86,11 @@ static TextFlag
              "Processor of --emit=obj: a name LLVM knows, or native\n"
              "(default on x86-64: x86-64-v3)",
              outputCategory);
+static TextFlag
+    scheduleFlag("schedule", "NAME",
+                 "How GPUs compute the chunked scan: auto, three_kernel or\n"
+                 "chunk_parallel (default: auto)",
+                 outputCategory);
 static BoolFlag timeFlag("time", "Report to standard error where time went",
                          outputCategory);
 
@@ -315,7 +320,7 @@ static Error parseRun(Options &options) {
   }
   options.action = Options::Action::Run;
   options.function = functionFlag;
-  for (TextFlag *flag : {&emitFlag, &outputFlag, &mcpuFlag})
+  for (TextFlag *flag : {&emitFlag, &outputFlag, &mcpuFlag, &scheduleFlag})
     if (flag->isSet())
       return createStringError(Twine(flag == &outputFlag ? "-" : "--") +
                                flag->ArgStr + " contradicts --run");
@@ -369,6 +374,15 @@ static Error parseStage(Options &options) {
       !StringRef(options.output).ends_with(".o"))
     return createStringError("--emit=obj needs a name that ends in .o: -o "
                              "PREFIX.o (the header becomes PREFIX.h)");
+  if (scheduleFlag.isSet()) {
+    if (!isGpu)
+      return createStringError("--schedule needs the --target of a GPU "
+                               "(--list-targets lists them)");
+    options.schedule = scheduleFlag;
+    SmallVector<StringRef> names = {"auto", "three_kernel", "chunk_parallel"};
+    if (!llvm::is_contained(names, options.schedule))
+      return makeUnknown("--schedule", options.schedule, names);
+  }
   if (mcpuFlag.isSet() && options.stage != Stage::Object)
     return createStringError("--mcpu needs --emit=obj");
   options.cpu =

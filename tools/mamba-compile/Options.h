@@ -37,6 +37,7 @@ struct Options {
 
   const Target *target = nullptr;
   Stage stage = Stage::Object;
+  std::string schedule = "auto";
   std::string output;
   std::string cpu;
 

@@ -91,6 +91,47 @@ def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
   ];
 }
 
+def AssignLayoutsPass : Pass<"mamba-assign-layouts", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Say which thread holds which elements of each vector";
+  let description = [{
+    Gives every vector of a kernel with `mamba.vectorized` a linear layout, in
+    the attribute `mamba.layouts` of the operation that computes it, and
+    inserts `mamba.convert_layout` where a use needs another one.
+
+    * A `vector.contract` of bf16 or f16 into f32 whose sizes are multiples of
+      16 x 8 x 16 takes the fragments of `mma.sync`; other ones a rectangle of
+      the result in each thread, summed by f32 multiply-adds. The warps split
+      the rows of the result, or its columns if the side with the columns is
+      computed and the other one read: each warp computes what it needs of a
+      side.
+    * Results of contractions say where what is computed from them is, loops
+      included; then uses say where what they read is.
+    * Before a write to memory a thread exchanges elements with its neighbours
+      so that it writes up to 16 contiguous bytes.
+    * Vectors that are cheap (constants, `vector.step`, broadcasts, reads from
+      shared memory, and element-wise operations on such) are computed again in
+      each layout that they are needed in.
+
+    The number of warps is a power of two.
+
+    Before:
+
+    ```mlir
+    %c = vector.contract ... %a, %b, %zero
+        : vector<16x16xbf16>, vector<16x8xbf16> into vector<16x8xf32>
+    ```
+
+    After (one warp):
+
+    ```mlir
+    %c = vector.contract ... %a, %b, %zero {mamba.layouts = [#mamba.layout<
+        "register[(0,1),(8,0)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[] -> dim0[16], dim1[8]">]}
+        : vector<16x16xbf16>, vector<16x8xbf16> into vector<16x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mamba::MambaDialect"];
+}
+
 def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
   let summary = "Distribute block-level code over the threads of the block";
   let description = [{
@@ -128,6 +169,14 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
     the view keeps `mamba.swizzle`. `mamba.shared_bytes` on the kernel records the size,
     0 if there is no buffer. The size of a buffer must be static or bounded
     by `affine.min` or `arith.minsi` with a constant, which then is its room.
+
+    A kernel with `mamba.vectorized` holds vectors of a block instead, whose
+    layouts `mamba-assign-layouts` gave. Each becomes the one-dimensional vector
+    of the elements that a thread holds; reads and writes of global memory get
+    the predicates of their bounds, tiles in shared memory are read by
+    `nvgpu.ldmatrix` or wide loads, `mamba.async_copy` becomes
+    `nvgpu.device_async_copy` of a thread's share, and contractions become
+    `nvgpu.mma.sync` or multiply-adds.
 
     The kernel must have `known_block_size`, and its buffers must be views of
     its arguments or of buffers it allocates. Different arguments do not
@@ -179,7 +228,8 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
     "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
-    "mlir::scf::SCFDialect"
+    "mlir::nvgpu::NVGPUDialect", "mlir::scf::SCFDialect",
+    "mlir::vector::VectorDialect"
   ];
 }
 

@@ -16,6 +16,8 @@
 #ifndef MAMBA_CONVERSION_STAGEDBUFFERS_H
 #define MAMBA_CONVERSION_STAGEDBUFFERS_H
 
+#include "mamba/Dialect/Mamba/IR/Mamba.h"
+
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -25,9 +27,6 @@ namespace mamba {
 
 /// Integer on the `memref.alloc` of a staged buffer.
 inline constexpr llvm::StringLiteral kSwizzleAttrName = "mamba.swizzle";
-
-/// Unit attribute of a kernel whose program works on vectors.
-inline constexpr llvm::StringLiteral kVectorizedAttrName = "mamba.vectorized";
 
 /// Where a swizzled tile starts: the hardware takes bits of the address itself.
 inline constexpr int64_t kSwizzledAlignment = 1024;

@@ -26,6 +26,11 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("target of the code: cpu, sm_90a, sm_100a, sm_103a or "
                      "sm_120a"),
       llvm::cl::init("sm_90a")};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("how GPUs compute the chunked scan: auto, three_kernel or "
+                     "chunk_parallel"),
+      llvm::cl::init("auto")};
 };
 
 /// Model level to planned tile programs: `scf.forall` over blocks of mamba

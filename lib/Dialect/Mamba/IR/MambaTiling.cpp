@@ -31,7 +31,8 @@ struct Slice {
 
 ArrayRef<Role> getLoops(Operation *op) {
   static constexpr Role cumsum[] = {Role::Batch, Role::Heads, Role::Chunks};
-  static constexpr Role state[] = {Role::Batch, Role::Chunks, Role::Heads};
+  static constexpr Role state[] = {Role::Batch, Role::Chunks, Role::Heads,
+                                   Role::HeadDim, Role::StateDim};
   static constexpr Role pass[] = {Role::Batch, Role::Heads, Role::HeadDim,
                                   Role::StateDim};
   static constexpr Role out[] = {Role::Batch, Role::Chunks, Role::Heads,
@@ -119,6 +120,8 @@ public:
 private:
   /// Tokens of a run of chunks; the last chunk may be short.
   Slice getTokens(Slice chunks) {
+    if (isConstantIntValue(chunks.offset, 0) && !isCut(Role::Chunks))
+      return {chunks.offset, getRoleSize(b, op, Role::Length)};
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
     int64_t chunk = *getChunkSize(op);
     OpFoldResult length = getRoleSize(b, op, Role::Length);
@@ -433,6 +436,45 @@ LogicalResult getPosition(OpBuilder &b, Operation *op, unsigned resultNumber,
   return success();
 }
 
+/// Whether `size` is read from dimension `dim` of `tensor`.
+bool isSizeOf(OpFoldResult size, Value tensor, int64_t dim) {
+  auto value = dyn_cast<Value>(size);
+  auto read = value ? value.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+  return read && read.getSource() == tensor && read.getConstantIndex() == dim;
+}
+
+/// The tile that computes one slice of a result: every dimension of it is a
+/// loop, or whole.
+FailureOr<TilingResult> tileForResult(OpBuilder &b, TilingInterface op,
+                                      unsigned resultNumber,
+                                      ArrayRef<OpFoldResult> offsets,
+                                      ArrayRef<OpFoldResult> sizes) {
+  ArrayRef<Role> loops = getLoops(op);
+  SmallVector<OpFoldResult> tileOffsets(loops.size(), b.getIndexAttr(0)),
+      tileSizes;
+  for (Role role : loops)
+    tileSizes.push_back(getRoleSize(b, op, role));
+  SmallVector<ShapedValue> values = getShapedValues(op);
+  const ShapedValue &result =
+      ArrayRef(values).take_back(op->getNumResults())[resultNumber];
+  for (auto [dim, role] : llvm::enumerate(result.roles)) {
+    const auto *it = llvm::find(loops, role);
+    if (it != loops.end()) {
+      OpFoldResult &size = tileSizes[it - loops.begin()];
+      tileOffsets[it - loops.begin()] = offsets[dim];
+      if (!isSizeOf(sizes[dim], op->getResult(resultNumber), dim))
+        size = sizes[dim];
+    } else if (!isSameSize(sizes[dim], getRoleSize(b, op, role))) {
+      return failure();
+    }
+  }
+  FailureOr<TilingResult> tiled =
+      op.getTiledImplementation(b, tileOffsets, tileSizes);
+  if (succeeded(tiled))
+    tiled->tiledValues = {tiled->tiledValues[resultNumber]};
+  return tiled;
+}
+
 SmallVector<Range> getDomain(OpBuilder &b, Operation *op) {
   SmallVector<Range> domain;
   for (Role role : getLoops(op))
@@ -462,6 +504,12 @@ SmallVector<Range> getDomain(OpBuilder &b, Operation *op) {
       SmallVector<OpFoldResult> &resultSizes) {                                \
     return getPosition(b, *this, resultNumber, offsets, sizes, resultOffsets,  \
                        resultSizes);                                           \
+  }                                                                            \
+  FailureOr<TilingResult> OP::generateResultTileValue(                         \
+      OpBuilder &b, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,     \
+      ArrayRef<OpFoldResult> sizes) {                                          \
+    return tileForResult(b, cast<TilingInterface>(getOperation()),             \
+                         resultNumber, offsets, sizes);                        \
   }
 MAMBA_TILING(ChunkCumsumOp, tileByRole)
 MAMBA_TILING(ChunkStateOp, tileByRole)
@@ -471,7 +519,7 @@ MAMBA_TILING(SsuOp, tileSsu)
 #undef MAMBA_TILING
 
 SmallVector<int64_t> ChunkCumsumOp::getUnitTile() { return {1, 1, 1}; }
-SmallVector<int64_t> ChunkStateOp::getUnitTile() { return {1, 1, 1}; }
+SmallVector<int64_t> ChunkStateOp::getUnitTile() { return {1, 1, 1, 0, 0}; }
 SmallVector<int64_t> StatePassOp::getUnitTile() { return {1, 1, 0, 0}; }
 SmallVector<int64_t> ChunkOutOp::getUnitTile() { return {1, 1, 1, 0}; }
 SmallVector<int64_t> SsuOp::getUnitTile() { return {1, 1, 0}; }

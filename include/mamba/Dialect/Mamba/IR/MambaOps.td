@@ -11,5 +11,6 @@
 include "mamba/Dialect/Mamba/IR/MambaChunkOps.td"
 include "mamba/Dialect/Mamba/IR/MambaMemoryOps.td"
 include "mamba/Dialect/Mamba/IR/MambaModelOps.td"
+include "mamba/Dialect/Mamba/IR/MambaVectorOps.td"
 
 #endif // MAMBA_OPS_TD
