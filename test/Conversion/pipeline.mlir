@@ -2,6 +2,10 @@
 // RUN:   | FileCheck %s
 // RUN: mamba-opt %s --pass-pipeline='builtin.module(gpu.module(mamba-stage-copies,canonicalize,cse,mamba-pipeline{max-shared-bytes=90000}))' \
 // RUN:   | FileCheck %s --check-prefix=TWO
+// RUN: mamba-opt %s --pass-pipeline='builtin.module(gpu.module(mamba-stage-copies,canonicalize,cse,mamba-pipeline{max-shared-bytes=200000 preferred-shared-bytes=90000}))' \
+// RUN:   | FileCheck %s --check-prefix=TWO
+// RUN: mamba-opt %s --pass-pipeline='builtin.module(gpu.module(mamba-stage-copies,canonicalize,cse,mamba-pipeline{max-shared-bytes=200000 preferred-shared-bytes=40000},canonicalize,cse))' \
+// RUN:   | FileCheck %s
 // RUN: mamba-opt %s -o %t --pass-pipeline='builtin.module(gpu.module(mamba-stage-copies,canonicalize,cse,mamba-pipeline{max-shared-bytes=60000}))' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 

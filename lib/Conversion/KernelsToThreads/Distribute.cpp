@@ -127,7 +127,8 @@ LogicalResult distribute(gpu::GPUFuncOp kernel, int64_t maxSharedBytes) {
     return kernel.emitOpError("expected structured control flow");
   if (isVectorKernel(kernel))
     return failure(failed(distributeVectors(kernel)) ||
-                   failed(placeSharedBuffers(kernel, maxSharedBytes)));
+                   failed(placeSharedBuffers(kernel, maxSharedBytes,
+                                             /*hasBarriers=*/true)));
   // Bufferization leaves copies of a buffer to itself.
   kernel.walk([](memref::CopyOp copy) {
     if (copy.getSource() == copy.getTarget())

@@ -425,7 +425,7 @@ static int64_t getBufferBytes(gpu::GPUFuncOp kernel) {
 }
 
 static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
-                     int64_t maxBytes) {
+                     int64_t preferredBytes, int64_t maxBytes) {
   SmallVector<StagedLoop, 2> loops;
   llvm::DenseSet<Value> written = findWrittenRoots(kernel);
   int64_t moreBytes = 0; // of each further stage
@@ -450,7 +450,16 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
   if (loops.empty())
     return;
   int64_t bytes = getBufferBytes(kernel), stages = maxStages;
-  while (stages > 1 && bytes + (stages - 1) * moreBytes > maxBytes)
+  // The second buffer is worth more than another block at a time, that more
+  // than the third.
+  auto isTooLarge = [&](int64_t limit) {
+    return bytes + (stages - 1) * moreBytes > limit;
+  };
+  while (stages > 2 && preferredBytes > 0 && isTooLarge(preferredBytes))
+    --stages;
+  if (stages == 2 && preferredBytes > 0 && isTooLarge(preferredBytes))
+    stages = maxStages;
+  while (stages > 1 && isTooLarge(maxBytes))
     --stages;
   if (stages < 2) {
     if (maxStages >= 2)
@@ -471,7 +480,7 @@ struct Pipeline final : mamba::impl::PipelinePassBase<Pipeline> {
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (kernel->hasAttr(kVectorizedAttrName))
-        pipeline(kernel, stages, maxSharedBytes);
+        pipeline(kernel, stages, preferredSharedBytes, maxSharedBytes);
   }
 };
 
