@@ -327,6 +327,10 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
     the previous iteration has used. A trip count may be dynamic, and 0. A loop
     that stays as it is gets a remark.
 
+    A `memref.load` from global memory that no operation writes, at a place that
+    depends on the induction variable only, moves one iteration ahead in the
+    same loops, into a loop-carried value.
+
     After (S = 3; before: see `mamba-stage-copies`):
 
     ```mlir
@@ -351,7 +355,10 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
     Option<"stages", "stages", "int64_t", "3",
            "Buffers for each tile; 1 leaves loops as they are">,
     Option<"maxSharedBytes", "max-shared-bytes", "int64_t", "101376",
-           "Shared memory that a block may use">
+           "Shared memory that a block may use">,
+    Option<"preferredSharedBytes", "preferred-shared-bytes", "int64_t", "0",
+           "Shared memory that leaves room for another block (0: no matter): "
+           "stages beyond the second are given up for it">
   ];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",

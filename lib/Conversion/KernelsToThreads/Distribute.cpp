@@ -132,7 +132,8 @@ LogicalResult distribute(gpu::GPUFuncOp kernel, int64_t maxSharedBytes) {
                       Builder(kernel).getI32IntegerAttr(plan.getBlocks()));
   if (isVectorKernel(kernel))
     return failure(failed(distributeVectors(kernel)) ||
-                   failed(placeSharedBuffers(kernel, maxSharedBytes)));
+                   failed(placeSharedBuffers(kernel, maxSharedBytes,
+                                             /*hasBarriers=*/true)));
   // Bufferization leaves copies of a buffer to itself.
   kernel.walk([](memref::CopyOp copy) {
     if (copy.getSource() == copy.getTarget())
