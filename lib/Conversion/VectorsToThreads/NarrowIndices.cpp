@@ -30,7 +30,7 @@ constexpr int64_t kFar = int64_t(1) << 28;
 
 /// An index vector as the sum of a scalar and of small steps.
 struct Position {
-  Value base; // index; null: 0
+  Value base;  // index; null: 0
   Value steps; // vector of i32; null: 0
   int64_t most = 0;
 };
@@ -86,8 +86,8 @@ std::optional<Position> Narrower::split(Value value, bool emit) {
   if (auto transpose = dyn_cast<vector::TransposeOp>(op)) {
     std::optional<Position> source = split(transpose.getVector(), emit);
     if (source && source->steps)
-      source->steps = vector::TransposeOp::create(
-          b, loc, source->steps, transpose.getPermutation());
+      source->steps = vector::TransposeOp::create(b, loc, source->steps,
+                                                  transpose.getPermutation());
     return source;
   }
   if (isa<arith::AddIOp>(op)) {
@@ -152,9 +152,8 @@ void Narrower::narrow(arith::CmpIOp op) {
   VectorType narrow = type.cloneWith(std::nullopt, i32);
   // The distance of the bases, cut to where steps cannot change the order.
   Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value distance =
-      arith::SubIOp::create(b, loc, rhs->base ? rhs->base : zero,
-                            lhs->base ? lhs->base : zero);
+  Value distance = arith::SubIOp::create(b, loc, rhs->base ? rhs->base : zero,
+                                         lhs->base ? lhs->base : zero);
   Value far = arith::ConstantIndexOp::create(b, loc, kFar);
   Value near = arith::ConstantIndexOp::create(b, loc, -kFar);
   distance = arith::MinSIOp::create(b, loc, distance, far);
@@ -164,18 +163,16 @@ void Narrower::narrow(arith::CmpIOp op) {
   Value left = lhs->steps;
   if (!left)
     left = arith::ConstantOp::create(b, loc, b.getZeroAttr(narrow));
-  Value right = rhs->steps
-                    ? arith::AddIOp::create(b, loc, rhs->steps, spread)
-                          .getResult()
-                    : spread;
+  Value right =
+      rhs->steps ? arith::AddIOp::create(b, loc, rhs->steps, spread).getResult()
+                 : spread;
   Value compared = arith::CmpIOp::create(b, loc, predicate, left, right);
   op.replaceAllUsesWith(compared);
   op.erase();
 }
 
 namespace {
-struct NarrowIndices final
-    : mamba::impl::NarrowIndicesPassBase<NarrowIndices> {
+struct NarrowIndices final : mamba::impl::NarrowIndicesPassBase<NarrowIndices> {
   using NarrowIndicesPassBase::NarrowIndicesPassBase;
 
   void runOnOperation() override {

@@ -41,10 +41,11 @@ struct ThreadProgram::Access {
   unsigned alignment = 1;
 };
 
-ThreadProgram::Access
-ThreadProgram::planAccess(const Held &held, VectorType type, Value memref,
-                          Value original, ValueRange indices,
-                          ArrayRef<bool> inBounds) {
+ThreadProgram::Access ThreadProgram::planAccess(const Held &held,
+                                                VectorType type, Value memref,
+                                                Value original,
+                                                ValueRange indices,
+                                                ArrayRef<bool> inBounds) {
   Access access(held);
   access.memref = memref;
   unsigned rank = type.getRank(), last = rank - 1;
@@ -58,10 +59,9 @@ ThreadProgram::planAccess(const Held &held, VectorType type, Value memref,
     access.sizes.push_back(size);
   }
   // The widest access that the layout, the sizes and the addresses allow.
-  int64_t bytes =
-      std::max(1u, type.getElementType().isIndex()
-                       ? 8
-                       : type.getElementTypeBitWidth() / 8);
+  int64_t bytes = std::max(1u, type.getElementType().isIndex()
+                                   ? 8
+                                   : type.getElementTypeBitWidth() / 8);
   KnownDivisors known = getKnownDivisors(original);
   int64_t aligned = known.offset;
   for (unsigned dim = 0; dim < rank; ++dim) {
@@ -71,10 +71,9 @@ ThreadProgram::planAccess(const Held &held, VectorType type, Value memref,
   }
   int64_t offset;
   SmallVector<int64_t> strides;
-  bool isContiguous =
-      succeeded(cast<MemRefType>(memref.getType())
-                    .getStridesAndOffset(strides, offset)) &&
-      strides[last] == 1 && inBounds[last];
+  bool isContiguous = succeeded(cast<MemRefType>(memref.getType())
+                                    .getStridesAndOffset(strides, offset)) &&
+                      strides[last] == 1 && inBounds[last];
   unsigned width = 1;
   while (isContiguous && width * 2 * bytes <= kBaseAlignment &&
          aligned % (width * 2) == 0 && type.getDimSize(last) % (width * 2) == 0)
@@ -102,9 +101,9 @@ ThreadProgram::getPlace(const Access &access, unsigned group) {
   SmallVector<Value> place;
   Value within;
   auto require = [&](Value condition) {
-    within = within ? arith::AndIOp::create(b, loc(), within, condition)
-                          .getResult()
-                    : condition;
+    within =
+        within ? arith::AndIOp::create(b, loc(), within, condition).getResult()
+               : condition;
   };
   for (auto [dim, coordinate] : llvm::enumerate(at)) {
     uint64_t possible = access.possible[dim];
@@ -164,8 +163,8 @@ LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
     auto [place, within] = getPlace(access, i);
     Value value;
     if (within) {
-      Type resultType = access.width == 1 ? type.getElementType()
-                                          : Type(groupType);
+      Type resultType =
+          access.width == 1 ? type.getElementType() : Type(groupType);
       auto branch = scf::IfOp::create(b, loc(), resultType, within,
                                       /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b);
@@ -188,9 +187,8 @@ LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
       elements.push_back(vector::ExtractOp::create(b, loc(), value, j));
   }
   map.map(op.getResult(),
-          vector::FromElementsOp::create(b, loc(),
-                                         getThreadType(op.getResult()),
-                                         elements));
+          vector::FromElementsOp::create(
+              b, loc(), getThreadType(op.getResult()), elements));
   return success();
 }
 
@@ -311,8 +309,7 @@ FailureOr<SharedTileRef> ThreadProgram::getSharedTile(Value memref,
     Value number = isa<Value>(stage)
                        ? map.lookupOrDefault(cast<Value>(stage))
                        : constantIndex(*getConstantIntValue(stage));
-    tile.base =
-        arith::MulIOp::create(b, loc(), number, constantIndex(size));
+    tile.base = arith::MulIOp::create(b, loc(), number, constantIndex(size));
   }
   return tile;
 }
@@ -360,8 +357,8 @@ LogicalResult ThreadProgram::rewriteSharedRead(vector::TransferReadOp op) {
   Value file;
   for (auto [index, step] : llvm::enumerate(*steps)) {
     if (step.kind != ConversionStep::Load) {
-      FailureOr<Value> next = runStep(step, file, type.getElementType(), *tile,
-                                      constant, 0, op);
+      FailureOr<Value> next =
+          runStep(step, file, type.getElementType(), *tile, constant, 0, op);
       if (failed(next))
         return failure();
       file = *next;
@@ -373,8 +370,8 @@ LogicalResult ThreadProgram::rewriteSharedRead(vector::TransferReadOp op) {
       for (uint32_t number : held.registers)
         needed[number] = true;
     }
-    file = loadShared(step.access, type.getElementType(), *tile, constant,
-                      needed);
+    file =
+        loadShared(step.access, type.getElementType(), *tile, constant, needed);
   }
   map.map(op.getResult(), fromFile(file, held));
   return success();
@@ -416,15 +413,13 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
   // the copies of a row divide the threads.
   bool isEven = threads % perRow == 0;
   int64_t rowStep = threads / perRow;
-  auto metadata =
-      memref::ExtractStridedMetadataOp::create(b, loc(), source);
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc(), source);
   Value rowStride = rank == 2 ? metadata.getStrides()[0] : Value();
   // Sizes to compare with, in 32 bits: a tile is small.
   auto getSize = [&](unsigned dim) -> Value {
     if (sourceType.isDynamicDim(dim)) {
-      Value size = arith::MinSIOp::create(
-          b, loc(), metadata.getSizes()[dim],
-          constantIndex(type.getDimSize(dim)));
+      Value size = arith::MinSIOp::create(b, loc(), metadata.getSizes()[dim],
+                                          constantIndex(type.getDimSize(dim)));
       return arith::IndexCastOp::create(b, loc(), b.getI32Type(), size);
     }
     if (sourceType.getDimSize(dim) < type.getDimSize(dim))
@@ -434,8 +429,8 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
   Value rowSize = rank == 2 ? getSize(0) : Value();
   Value columnSize = getSize(rank - 1);
   auto getOffset = [&](Value row, Value column) {
-    Value offset = arith::AddIOp::create(b, loc(), metadata.getOffset(),
-                                         toIndex(column));
+    Value offset =
+        arith::AddIOp::create(b, loc(), metadata.getOffset(), toIndex(column));
     if (rank != 2)
       return offset;
     Value ofRow = arith::MulIOp::create(b, loc(), toIndex(row), rowStride);
@@ -448,8 +443,7 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
   Value firstRow, firstColumn, firstOffset, firstPlace;
   uint64_t possible = 0;
   if (isEven) {
-    firstRow =
-        arith::DivUIOp::create(b, loc(), threadId, constantI32(perRow));
+    firstRow = arith::DivUIOp::create(b, loc(), threadId, constantI32(perRow));
     Value inRow =
         arith::RemUIOp::create(b, loc(), threadId, constantI32(perRow));
     firstColumn =
@@ -506,9 +500,9 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
     Value within = rowSize ? isBelow(row, rowSize) : Value();
     if (columnSize) {
       Value inRow = isBelow(column, columnSize);
-      within = within ? arith::AndIOp::create(b, loc(), within, inRow)
-                            .getResult()
-                      : inRow;
+      within = within
+                   ? arith::AndIOp::create(b, loc(), within, inRow).getResult()
+                   : inRow;
     }
     Value count;
     if (within)
@@ -516,17 +510,17 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
                                       constantIndex(0));
     auto elements = memref::ReinterpretCastOp::create(
         b, loc(),
-        MemRefType::get({width}, type.getElementType(),
-                        StridedLayoutAttr::get(b.getContext(),
-                                               ShapedType::kDynamic, {1}),
-                        sourceType.getMemorySpace()),
+        MemRefType::get(
+            {width}, type.getElementType(),
+            StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {1}),
+            sourceType.getMemorySpace()),
         metadata.getBaseBuffer(), OpFoldResult(offset),
         ArrayRef<OpFoldResult>{b.getIndexAttr(width)},
         ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
     nvgpu::DeviceAsyncCopyOp::create(
         b, loc(), nvgpu::DeviceAsyncTokenType::get(b.getContext()),
-        tile->buffer, ValueRange{place}, elements,
-        ValueRange{constantIndex(0)}, b.getIndexAttr(width), count,
+        tile->buffer, ValueRange{place}, elements, ValueRange{constantIndex(0)},
+        b.getIndexAttr(width), count,
         width * bytes == 16 ? b.getUnitAttr() : UnitAttr());
   }
   return success();

@@ -176,11 +176,12 @@ LogicalResult ThreadProgram::rewriteElementwise(Operation &op) {
   copy->removeAttr(kLayoutsAttrName);
   // A product may go into a sum unrounded.
   if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(copy)) {
-    auto flags = cast<arith::ArithFastMathInterface>(copy).getFastMathFlagsAttr();
-    copy->setAttr("fastmath",
-                  arith::FastMathFlagsAttr::get(
-                      b.getContext(),
-                      flags.getValue() | arith::FastMathFlags::contract));
+    auto flags =
+        cast<arith::ArithFastMathInterface>(copy).getFastMathFlagsAttr();
+    copy->setAttr(
+        "fastmath",
+        arith::FastMathFlagsAttr::get(
+            b.getContext(), flags.getValue() | arith::FastMathFlags::contract));
   }
   return success();
 }
