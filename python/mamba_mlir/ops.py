@@ -20,12 +20,21 @@ def _unsupported(op, what, instead):
     raise UnsupportedError(f"{op}: {what} is not supported; {instead}")
 
 
-def _check_rank(op, name, array, layouts):
-    """layouts: what each allowed number of axes means."""
-    if array is not None and array.ndim not in layouts:
-        expected = " or ".join(f"({', '.join(axes)})" for axes in layouts.values())
-        raise ArgumentError(f"{op}: argument '{name}': expected axes {expected}, "
-                            f"got shape {tuple(array.shape)}")
+def _check(op, x, arrays):
+    """arrays: name, array or None, and what each allowed number of axes means.
+    All are to be of the library that x is of, which is returned."""
+    library = _library_of(x)
+    for name, array, layouts in arrays:
+        if array is None:
+            continue
+        prefix = f"{op}: argument '{name}': expected "
+        if _library_of(array) is not library or not hasattr(array, "ndim"):
+            raise ArgumentError(f"{prefix}a {'torch tensor' if library is _torch else 'numpy array'}"
+                                f", got {type(array).__name__}")
+        if array.ndim not in layouts:
+            expected = " or ".join(f"({', '.join(axes)})" for axes in layouts.values())
+            raise ArgumentError(f"{prefix}axes {expected}, got shape {tuple(array.shape)}")
+    return library
 
 
 def _shapes(*layouts):
@@ -38,7 +47,7 @@ def _untie(op, name, array, axes, rank):
     library = _library_of(array)
     while array.ndim > rank:
         if not library.is_repeated(array, array.ndim - 1):
-            _unsupported(op, f"a {name} with values of its own along {axes[array.ndim - 1]}",
+            _unsupported(op, f"{name} with values of its own along {axes[array.ndim - 1]}",
                          f"pass it with {rank} axes, ({', '.join(axes[:rank])}), or expand()ed "
                          "from there")
         array = array[..., 0]
@@ -81,15 +90,13 @@ def ssd(x, dt, A, B, C, chunk_size, D=None, z=None, dt_bias=None, initial_states
                      "the last token")
     sequence = _shapes("batch length heads head_dim")
     groups = _shapes("batch length groups state_dim")
-    for name, array, layouts in (
-            ("x", x, sequence), ("dt", dt, _shapes("batch length heads")), ("A", A, _shapes("heads")),
-            ("B", B, groups), ("C", C, groups), ("D", D, _shapes("heads", "heads head_dim")),
-            ("z", z, sequence), ("dt_bias", dt_bias, _shapes("heads")),
-            ("initial_states", initial_states, _shapes("batch heads head_dim state_dim")),
-            ("seq_idx", seq_idx, _shapes("batch length"))):
-        _check_rank("ssd", name, array, layouts)
+    library = _check("ssd", x, (
+        ("x", x, sequence), ("dt", dt, _shapes("batch length heads")), ("A", A, _shapes("heads")),
+        ("B", B, groups), ("C", C, groups), ("D", D, _shapes("heads", "heads head_dim")),
+        ("z", z, sequence), ("dt_bias", dt_bias, _shapes("heads")),
+        ("initial_states", initial_states, _shapes("batch heads head_dim state_dim")),
+        ("seq_idx", seq_idx, _shapes("batch length"))))
     low, high = dt_limit
-    library = _library_of(x)
     states = "f32" if state_dtype is None else library.name_of_dtype(state_dtype)
     arguments = dict(
         x=x, dt=dt, A=library.cast(A, "f32"), B=B, C=C,
@@ -176,23 +183,22 @@ def selective_state_update(
         _unsupported(op, f"pad_slot_id={pad_slot_id}", "negative indices are pads")
     if algorithm != "auto":
         _unsupported(op, f"algorithm={algorithm!r}", "there is 'auto' only")
-    tokens = ("tokens",) if x.ndim == 4 else ()
+    tokens = ("tokens",) if getattr(x, "ndim", None) == 4 else ()
     rows, heads = ("batch", *tokens, "heads"), ("heads",)
     full, width = (*rows, "head_dim"), len(rows)
     several = _shapes("batch heads head_dim", "batch tokens heads head_dim")
     groups = {width + 1: ("batch", *tokens, "groups", "state_dim")}
     per_head = {1: heads, 2: (*heads, "head_dim")}
-    for name, array, layouts in (
-            ("state", state, _shapes("slots heads head_dim state_dim")), ("x", x, several),
-            ("dt", dt, {width: rows, width + 1: full}),
-            ("A", A, _shapes("heads", "heads head_dim state_dim")), ("B", B, groups),
-            ("C", C, groups), ("D", D, per_head), ("z", z, {width + 1: full}),
-            ("dt_bias", dt_bias, per_head), ("out", out, {width + 1: full}),
-            ("state_batch_indices", state_batch_indices, _shapes("batch")),
-            ("dst_state_batch_indices", dst_state_batch_indices, _shapes("batch")),
-            ("intermediate_states_buffer", intermediate_states_buffer,
-             _shapes("rows tokens heads head_dim state_dim"))):
-        _check_rank(op, name, array, layouts)
+    library = _check(op, x, (
+        ("state", state, _shapes("slots heads head_dim state_dim")), ("x", x, several),
+        ("dt", dt, {width: rows, width + 1: full}),
+        ("A", A, _shapes("heads", "heads head_dim state_dim")), ("B", B, groups),
+        ("C", C, groups), ("D", D, per_head), ("z", z, {width + 1: full}),
+        ("dt_bias", dt_bias, per_head), ("out", out, {width + 1: full}),
+        ("state_batch_indices", state_batch_indices, _shapes("batch")),
+        ("dst_state_batch_indices", dst_state_batch_indices, _shapes("batch")),
+        ("intermediate_states_buffer", intermediate_states_buffer,
+         _shapes("rows tokens heads head_dim state_dim"))))
     count = x.shape[1] if tokens else 1
     if cache_steps not in (0, count):
         _unsupported(op, f"cache_steps={cache_steps} with {count} tokens",
@@ -205,7 +211,6 @@ def selective_state_update(
             # FlashInfer numbers the buffer's rows by slot then.
             _unsupported(op, "intermediate_states_buffer with state_batch_indices",
                          "give one of them")
-    library = _library_of(x)
     if D is not None and D.ndim == 2 and library.is_repeated(D, 1):
         D = D[:, 0]
     if out is None:

@@ -4,6 +4,7 @@
 import ctypes
 import os
 from pathlib import Path
+import shlex
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import mamba_mlir  # noqa: E402
+from mamba_mlir.dispatch import registry  # noqa: E402
 
 COMPILE = os.environ.get("MAMBA_COMPILE", ROOT / "build/bin/mamba-compile")
 FAKE = os.environ.get("MAMBA_FAKE_CUDA", str(ROOT / "build/lib/libmamba_fake_cuda.so"))
@@ -69,3 +71,27 @@ def folder(tmp_path_factory):
         subprocess.run([COMPILE, "--model=mamba2-130m", f"--op={op}", "--dtype=bf16",
                         "--target=sm_90a", "--emit=bundle", "-o", path / op], check=True)
     return path
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """A folder for the bundles that `make` compiles."""
+    return tmp_path_factory.mktemp("made")
+
+
+@pytest.fixture
+def make(made, monkeypatch):
+    """Runs a call after the command that its NoKernelError names, if it fails so;
+    the bundle is found on the search path."""
+    monkeypatch.setenv("MAMBA_MLIR_BUNDLES", str(made))
+
+    def run(call):
+        try:
+            return call()
+        except mamba_mlir.NoKernelError as error:
+            line = str(error).splitlines()[-1]  # as a user would copy it
+            subprocess.run(shlex.split(line), check=True)
+            return call()
+
+    yield run
+    registry.clear()
