@@ -31,11 +31,10 @@ class _Kernel:
 
 
 def _find_folders(path):
-    """The bundles at a path: itself, or those in it."""
+    """The bundles at a path: itself, and those in it."""
     path = Path(path)
-    if (path / "manifest.json").is_file():
-        return [path]
-    return sorted(entry.parent for entry in path.glob("*/manifest.json"))
+    inside = sorted(entry.parent for entry in path.glob("*/manifest.json"))
+    return [path, *inside] if (path / "manifest.json").is_file() else inside
 
 
 def _search_path():
