@@ -124,9 +124,10 @@ class Call:
 class Function:
     """A function of a bundle. Thread-safe.
 
-    name; target: of its bundle, "cpu" or e.g. "sm_90a"; arguments: a tuple of Argument; operations: a list with a dict for each
-    mamba operation that it was compiled from ("op" and the options);
-    constraints: conditions on the sizes, as text.
+    name; target: of its bundle, "cpu" or e.g. "sm_90a"; arguments: a tuple of
+    Argument; operations: a list with a dict for each mamba operation that it was
+    compiled from ("op" and the options); constraints: conditions on the sizes,
+    as text.
     """
 
     def __init__(self, bundle, handle, target):

@@ -24,13 +24,13 @@ def _check(op, x, arrays):
     """arrays: name, array or None, and what each allowed number of axes means.
     All are to be of the library that x is of, which is returned."""
     library = _library_of(x)
+    kind = "torch tensor" if library is _torch else "numpy array"
     for name, array, layouts in arrays:
         if array is None:
             continue
         prefix = f"{op}: argument '{name}': expected "
         if _library_of(array) is not library or not hasattr(array, "ndim"):
-            raise ArgumentError(f"{prefix}a {'torch tensor' if library is _torch else 'numpy array'}"
-                                f", got {type(array).__name__}")
+            raise ArgumentError(f"{prefix}a {kind}, got {type(array).__name__}")
         if array.ndim not in layouts:
             expected = " or ".join(f"({', '.join(axes)})" for axes in layouts.values())
             raise ArgumentError(f"{prefix}axes {expected}, got shape {tuple(array.shape)}")
@@ -204,9 +204,10 @@ def selective_state_update(
         _unsupported(op, f"cache_steps={cache_steps} with {count} tokens",
                      "the tokens of x are the steps")
     if intermediate_states_buffer is not None:
-        if intermediate_states_buffer.shape[1] != count:
-            _unsupported(op, f"an intermediate_states_buffer of {intermediate_states_buffer.shape[1]} "
-                         f"steps with {count} tokens", "the tokens of x are the steps")
+        steps = intermediate_states_buffer.shape[1]
+        if steps != count:
+            _unsupported(op, f"an intermediate_states_buffer of {steps} steps with {count} "
+                         "tokens", "the tokens of x are the steps")
         if state_batch_indices is not None:
             # FlashInfer numbers the buffer's rows by slot then.
             _unsupported(op, "intermediate_states_buffer with state_batch_indices",

@@ -2,22 +2,19 @@
 (test/Runtime/FakeCuda.h)."""
 
 import ctypes
-import os
-from pathlib import Path
 import shlex
 import subprocess
 import sys
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from places import COMPILE, FAKE_CUDA, ROOT
+
 sys.path.insert(0, str(ROOT / "python"))
 
 import mamba_mlir  # noqa: E402
 from mamba_mlir.dispatch import registry  # noqa: E402
 
-COMPILE = os.environ.get("MAMBA_COMPILE", ROOT / "build/bin/mamba-compile")
-FAKE = os.environ.get("MAMBA_FAKE_CUDA", str(ROOT / "build/lib/libmamba_fake_cuda.so"))
 THREE = ctypes.c_uint32 * 3
 
 
@@ -36,7 +33,7 @@ class Driver:
     """The driver's functions for tests."""
 
     def __init__(self):
-        self.library = ctypes.CDLL(FAKE)
+        self.library = ctypes.CDLL(FAKE_CUDA)
         self.library.fake_stream.restype = ctypes.c_uint64
 
     def reset(self):
@@ -53,7 +50,7 @@ class Driver:
 
 @pytest.fixture(scope="session")
 def opened_driver():
-    mamba_mlir.set_driver_path(FAKE)
+    mamba_mlir.set_driver_path(FAKE_CUDA)
     return Driver()
 
 

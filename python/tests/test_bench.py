@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from mamba_mlir.bench import rows
-from conftest import ROOT
+from places import ROOT
 
 PREFILL = rows.Row("prefill", 4, 1024, 8, 64, 64, 1, 128)
 DECODE = rows.Row("decode", 1, 1, 128, 64, 128, 8)

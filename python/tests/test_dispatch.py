@@ -11,7 +11,7 @@ from mamba_mlir import Bundle, BundleError, NoKernelError
 from mamba_mlir.dispatch import Registry, registry
 from mamba_mlir.kernels import (Key, count_waste, find_mismatches, get_command, get_flags,
                                 get_folder_name, key_of_function)
-from conftest import COMPILE
+from places import COMPILE
 
 SSD = Key(op="ssd", target="cpu", head_dim=8, state_dim=4, heads=6, groups=2, dtype="f32",
           dt_dtype="f32", state_dtype="f32", d="head", dt_bias=True, softplus=True, chunk_size=16,

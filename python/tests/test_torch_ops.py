@@ -11,6 +11,9 @@ import mamba_mlir  # noqa: E402
 from mamba_mlir import ArgumentError, Bundle, UnsupportedError, torch_ops  # noqa: E402
 import op_cases  # noqa: E402
 
+# torch's own, in its compiler.
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")
+
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int64}
 OPCHECK = ("test_schema", "test_autograd_registration", "test_faketensor",
            "test_aot_dispatch_dynamic")
@@ -102,7 +105,8 @@ def test_opcheck_ssu(make, name):
     for index in ("state_batch_indices", "dst_state_batch_indices"):
         if index in arguments:
             arguments[index] = arguments[index].int()
-    arguments = {"disable_state_update": False, **arguments, "out": torch.empty_like(arguments["x"])}
+    arguments = {"disable_state_update": False, **arguments}
+    arguments["out"] = torch.empty_like(arguments["x"])
     torch.library.opcheck(torch.ops.mamba_mlir.selective_state_update.default,
                           operands(torch_ops.selective_state_update, arguments),
                           test_utils=OPCHECK)
@@ -211,9 +215,9 @@ def test_ssd_rejects(make, change, error, message):
 
 
 SSU_MISTAKES = [
-    *(({name: 1}, UnsupportedError, f"selective_state_update: {name} is not supported; ") for name in
-      ("state_scale", "intermediate_state_scales", "rand_seed", "intermediate_state_indices",
-       "cu_seqlens", "num_accepted_tokens")),
+    *(({name: 1}, UnsupportedError, f"selective_state_update: {name} is not supported; ")
+      for name in ("state_scale", "intermediate_state_scales", "rand_seed",
+                   "intermediate_state_indices", "cu_seqlens", "num_accepted_tokens")),
     ({"pad_slot_id": 0}, UnsupportedError, "pad_slot_id=0 is not supported; negative indices"),
     ({"algorithm": "simple"}, UnsupportedError, "algorithm='simple' is not supported"),
     ({"cache_steps": 4}, UnsupportedError, "cache_steps=4 with 1 tokens is not supported"),

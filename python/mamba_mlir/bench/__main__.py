@@ -3,6 +3,7 @@
 import argparse
 import os
 from pathlib import Path
+import signal
 import sys
 
 from mamba_mlir.bench import rows as rows_of
@@ -82,7 +83,7 @@ def parse(arguments=None):
         parser.error("no row is left (--list shows their names)")
     if options.plot:
         try:
-            import matplotlib  # noqa: F401  pylint: disable=unused-import
+            import matplotlib  # noqa: F401
         except ImportError:
             parser.error("--plot needs matplotlib (pip install matplotlib)")
     return parser, options
@@ -196,4 +197,6 @@ def main(arguments=None):
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # of `| head`
     sys.exit(main())
