@@ -7,6 +7,7 @@ _OF_TORCH = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "flo
              "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
              "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64"}
 _NAMES = {f"torch.{of_torch}": name for name, of_torch in _OF_TORCH.items()}
+_names_of_dtypes = {}  # the same by dtype, as str() takes long
 # By compute capability.
 _TARGETS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120a"}
 _targets_of_devices = {}
@@ -19,7 +20,11 @@ def dtype_name(tensor):
 
 def name_of_dtype(dtype):
     """The same of a dtype."""
-    return _NAMES.get(str(dtype), str(dtype))
+    name = _names_of_dtypes.get(dtype)
+    if name is None:
+        text = str(dtype)
+        name = _names_of_dtypes[dtype] = _NAMES.get(text, text)
+    return name
 
 
 def make_dtype(name):
@@ -101,7 +106,7 @@ def run(function, tensors):
         if not tensor.is_contiguous():
             raise ArgumentError(f"{function.name}: argument '{name}': expected a contiguous "
                                 f"tensor, got strides {tuple(tensor.stride())}")
-        call.bind(name, DeviceArray(tensor.data_ptr(), dtype_name(tensor), tuple(tensor.shape)))
+        call.bind(name, DeviceArray(tensor.data_ptr(), dtype_name(tensor), tensor.shape))
 
     for name, tensor in tensors.items():
         bind(name, tensor)

@@ -10,6 +10,7 @@ import weakref
 from mamba_mlir._library import ArgumentError, create, library
 
 ROLES = ("input", "output", "inout")
+_SIZES = [c_int64 * rank for rank in range(8)]  # making a type takes long
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,11 @@ class Call:
     def bind(self, name, array):
         """Binds a DeviceArray to an argument. ArgumentError if dtype, rank or a
         static size is another."""
-        shape = tuple(array.shape)
+        shape = array.shape
+        rank = len(shape)
+        sizes = _SIZES[rank] if rank < len(_SIZES) else c_int64 * rank
         library().mamba_call_bind(self._handle, name.encode(), array.pointer,
-                                  array.dtype.encode(), len(shape),
-                                  (c_int64 * len(shape))(*shape))
+                                  array.dtype.encode(), rank, sizes(*shape))
 
     def shape(self, name):
         """Sizes of the argument or result `name` that follow from the inputs."""

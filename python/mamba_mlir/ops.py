@@ -41,6 +41,26 @@ def _shapes(*layouts):
     return {len(layout.split()): layout.split() for layout in layouts}
 
 
+# By the number of axes.
+_HEADS = _shapes("heads")
+_SKIP = _shapes("heads", "heads head_dim")
+_SSD_X = _shapes("batch length heads head_dim")
+_SSD_DT = _shapes("batch length heads")
+_SSD_B = _shapes("batch length groups state_dim")
+_SSD_STATES = _shapes("batch heads head_dim state_dim")
+_SEQ_IDX = _shapes("batch length")
+_SSU_X = _shapes("batch heads head_dim", "batch tokens heads head_dim")
+_SSU_STATE = _shapes("slots heads head_dim state_dim")
+_SSU_A = _shapes("heads", "heads head_dim state_dim")
+_SSU_BUFFER = _shapes("rows tokens heads head_dim state_dim")
+_SLOTS = _shapes("batch")
+# Of one token, and of several in a call.
+_SSU_ROWS = _shapes("batch heads head_dim"), _shapes("batch tokens heads head_dim")
+_SSU_DT = (_shapes("batch heads", "batch heads head_dim"),
+           _shapes("batch tokens heads", "batch tokens heads head_dim"))
+_SSU_B = _shapes("batch groups state_dim"), _shapes("batch tokens groups state_dim")
+
+
 def _untie(op, name, array, axes, rank):
     """Drops the last axes along which every element is one in memory, as peers'
     decode wants dt, A, D and dt_bias. `rank`: what is left."""
@@ -88,14 +108,10 @@ def ssd(x, dt, A, B, C, chunk_size, D=None, z=None, dt_bias=None, initial_states
     if return_varlen_states:
         _unsupported("ssd", "return_varlen_states", "return_final_states gives the state after "
                      "the last token")
-    sequence = _shapes("batch length heads head_dim")
-    groups = _shapes("batch length groups state_dim")
     library = _check("ssd", x, (
-        ("x", x, sequence), ("dt", dt, _shapes("batch length heads")), ("A", A, _shapes("heads")),
-        ("B", B, groups), ("C", C, groups), ("D", D, _shapes("heads", "heads head_dim")),
-        ("z", z, sequence), ("dt_bias", dt_bias, _shapes("heads")),
-        ("initial_states", initial_states, _shapes("batch heads head_dim state_dim")),
-        ("seq_idx", seq_idx, _shapes("batch length"))))
+        ("x", x, _SSD_X), ("dt", dt, _SSD_DT), ("A", A, _HEADS), ("B", B, _SSD_B),
+        ("C", C, _SSD_B), ("D", D, _SKIP), ("z", z, _SSD_X), ("dt_bias", dt_bias, _HEADS),
+        ("initial_states", initial_states, _SSD_STATES), ("seq_idx", seq_idx, _SEQ_IDX)))
     low, high = dt_limit
     states = "f32" if state_dtype is None else library.name_of_dtype(state_dtype)
     arguments = dict(
@@ -183,23 +199,16 @@ def selective_state_update(
         _unsupported(op, f"pad_slot_id={pad_slot_id}", "negative indices are pads")
     if algorithm != "auto":
         _unsupported(op, f"algorithm={algorithm!r}", "there is 'auto' only")
-    tokens = ("tokens",) if getattr(x, "ndim", None) == 4 else ()
-    rows, heads = ("batch", *tokens, "heads"), ("heads",)
-    full, width = (*rows, "head_dim"), len(rows)
-    several = _shapes("batch heads head_dim", "batch tokens heads head_dim")
-    groups = {width + 1: ("batch", *tokens, "groups", "state_dim")}
-    per_head = {1: heads, 2: (*heads, "head_dim")}
+    several = int(getattr(x, "ndim", None) == 4)
+    rows = _SSU_ROWS[several]
     library = _check(op, x, (
-        ("state", state, _shapes("slots heads head_dim state_dim")), ("x", x, several),
-        ("dt", dt, {width: rows, width + 1: full}),
-        ("A", A, _shapes("heads", "heads head_dim state_dim")), ("B", B, groups),
-        ("C", C, groups), ("D", D, per_head), ("z", z, {width + 1: full}),
-        ("dt_bias", dt_bias, per_head), ("out", out, {width + 1: full}),
-        ("state_batch_indices", state_batch_indices, _shapes("batch")),
-        ("dst_state_batch_indices", dst_state_batch_indices, _shapes("batch")),
-        ("intermediate_states_buffer", intermediate_states_buffer,
-         _shapes("rows tokens heads head_dim state_dim"))))
-    count = x.shape[1] if tokens else 1
+        ("state", state, _SSU_STATE), ("x", x, _SSU_X), ("dt", dt, _SSU_DT[several]),
+        ("A", A, _SSU_A), ("B", B, _SSU_B[several]), ("C", C, _SSU_B[several]), ("D", D, _SKIP),
+        ("z", z, rows), ("dt_bias", dt_bias, _SKIP), ("out", out, rows),
+        ("state_batch_indices", state_batch_indices, _SLOTS),
+        ("dst_state_batch_indices", dst_state_batch_indices, _SLOTS),
+        ("intermediate_states_buffer", intermediate_states_buffer, _SSU_BUFFER)))
+    count = x.shape[1] if several else 1
     if cache_steps not in (0, count):
         _unsupported(op, f"cache_steps={cache_steps} with {count} tokens",
                      "the tokens of x are the steps")
@@ -217,11 +226,11 @@ def selective_state_update(
     if out is None:
         out = library.empty(tuple(x.shape), library.dtype_name(x), x)
     arguments = dict(
-        state=state, x=x, dt=_untie(op, "dt", dt, full, width),
-        A=library.cast(_untie(op, "A", A, ("heads", "head_dim", "state_dim"), 1), "f32"),
+        state=state, x=x, dt=_untie(op, "dt", dt, rows[x.ndim], x.ndim - 1),
+        A=library.cast(_untie(op, "A", A, _SSU_A[3], 1), "f32"),
         B=B, C=C, D=None if D is None else library.cast(D, "f32"), z=z,
         dt_bias=None if dt_bias is None else library.cast(
-            _untie(op, "dt_bias", dt_bias, ("heads", "head_dim"), 1), "f32"),
+            _untie(op, "dt_bias", dt_bias, _SKIP[2], 1), "f32"),
         dt_softplus=bool(dt_softplus),
         state_batch_indices=None if state_batch_indices is None else library.cast(
             state_batch_indices, "i32"),

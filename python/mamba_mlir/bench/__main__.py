@@ -124,6 +124,7 @@ def measure(parser, options):
     chosen = options.chosen
     peers, missing = [], []
     if device.type == "cuda":
+        device = torch.device("cuda", device.index or 0)
         torch.cuda.set_device(device)
         peers, missing = peers_of.load(options.wanted_peers, options.peers_path)
         if missing and options.peers != "auto":
