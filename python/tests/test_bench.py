@@ -1,10 +1,12 @@
 """Tests of python -m mamba_mlir.bench without a GPU: what needs no torch, and a
 run of small sizes on the CPU."""
 
+from contextlib import contextmanager
 import csv
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -211,3 +213,134 @@ def test_variants_and_summary(torch):
     printed = []
     report.Table(printed.append).add(results)
     assert printed[1].split()[:2] == [row.name, "ours"] and printed[2].split()[0] == "peer"
+
+
+# ---- peers and CUDA graphs, with stand-ins
+
+@pytest.fixture
+def loaded(torch, monkeypatch):
+    """peers.load() of modules as the peers', which call the reference and record their
+    arguments."""
+    from mamba_mlir.bench import peers, reference
+    seen = []
+
+    def prefill(x, dt, A, B, C, chunk_size, D=None, return_final_states=False):
+        seen.append(("prefill", chunk_size, return_final_states))
+        y, state = reference.run(x, dt, A, B, C, D)
+        return y.to(x.dtype), state.float()
+
+    def decode(state, x, dt, A, B, C, D, z=None, dt_bias=None, dt_softplus=False, **options):
+        seen.append(("decode", tuple(dt.shape), options))
+        one = x.dim() == 3
+        x_, dt_, B_, C_ = (a[:, None] if one else a for a in (x, dt, B, C))
+        kept = options.get("intermediate_states_buffer")
+        y, states = reference.run(x_, dt_[..., 0], A[:, 0, 0], B_, C_, D[:, 0], state,
+                                  dt_bias[:, 0], dt_softplus, keep=kept is not None)
+        (state if kept is None else kept).copy_(states)
+        return (y[:, 0] if one else y).to(x.dtype)
+
+    class Autotuner:
+        def __init__(self):
+            self.cache = {1: 2}
+
+    testing = SimpleNamespace(do_bench=lambda function, warmup, rep: None)
+    modules = {"triton": SimpleNamespace(testing=testing, runtime=SimpleNamespace(
+                   Autotuner=Autotuner)), "triton.testing": testing,
+               "flashinfer": SimpleNamespace(),
+               "flashinfer.mamba": SimpleNamespace(selective_state_update=decode),
+               "mamba_ssm": SimpleNamespace(), "mamba_ssm.ops": SimpleNamespace()}
+    package = "mamba_ssm.ops.triton"
+    modules[package] = SimpleNamespace()
+    for name in ("ssd_bmm", "ssd_chunk_scan", "ssd_chunk_state", "ssd_state_passing"):
+        modules[f"{package}.{name}"] = SimpleNamespace(kernel=Autotuner())
+    modules[f"{package}.ssd_combined"] = SimpleNamespace(mamba_chunk_scan_combined=prefill)
+    modules[f"{package}.selective_state_update"] = SimpleNamespace(selective_state_update=decode)
+    with monkeypatch.context() as patch:  # torch uses the real ones
+        for name, module in modules.items():
+            patch.setitem(sys.modules, name, module)
+        found, missing = peers.load(["mamba-ssm", "flashinfer"])
+    return SimpleNamespace(seen=seen, tuned=modules[f"{package}.ssd_bmm"].kernel, found=found,
+                           missing=missing)
+
+
+def test_peers(loaded, bundles, monkeypatch):
+    from mamba_mlir.bench import measure, peers, problems
+    from mamba_mlir.dispatch import registry
+    found = loaded.found
+    assert [one.name for one in found] == ["mamba-ssm", "FlashInfer"] and not loaded.missing
+    monkeypatch.delenv("MAMBA_MLIR_BUNDLES", raising=False)
+    registry.register(bundles)
+    try:
+        run = measure.Measurement("cpu", 1).run
+        implementations = [problems.Ours(), *found]
+        results = run(PREFILL.shrink(), implementations)
+        assert [(one.implementation, one.status) for one in results] == [
+            ("ours", "ok"), ("mamba-ssm", "ok")], results
+        assert ("prefill", 128, True) in loaded.seen and not loaded.tuned.cache
+        row = rows.Row("decode", 4, 1, 128, 64, 128, 8, state="f16").shrink()
+        results = run(row, implementations)
+        assert [(one.implementation, one.status) for one in results] == [
+            ("ours", "ok"), ("mamba-ssm", "ok"), ("FlashInfer", "ok")], results
+        assert results[2].variant in peers.ALGORITHMS and results[2].state_error < 3e-4
+        row = rows.Row("multi", 1, 4, 128, 64, 128, 8, state="bf16", kept=True).shrink()
+        results = run(row, implementations)
+        assert [(one.implementation, one.status) for one in results] == [
+            ("ours", "ok"), ("FlashInfer", "ok")], results
+        options = loaded.seen[-1][2]
+        assert options["cache_steps"] == 4 and options["disable_state_update"]
+    finally:
+        registry.clear()
+
+
+def test_a_folder_with_compiled_peers(torch, tmp_path, monkeypatch):
+    (tmp_path / "peers.py").write_text("def flashinfer_decode(state, **given):\n"
+                                       "    return sorted(given)\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "mamba_ssm", None)
+    monkeypatch.delitem(sys.modules, "peers", raising=False)
+    from mamba_mlir.bench import peers, problems
+    found, missing = peers.load(["mamba-ssm", "flashinfer"], tmp_path)
+    assert [one.name for one in found] == ["FlashInfer"] and missing[0].startswith("mamba-ssm: ")
+    problem = problems.make_problem(rows.Row("decode", 1, 1, 4, 64, 128, 2), "cpu")
+    assert found[0].calls(problem, "simple")[0]() == sorted([
+        "x", "dt", "A", "B", "C", "D", "dt_bias", "dt_softplus", "state_scale", "rand_seed",
+        "update_state", "keep_states", "algorithm"])
+    del sys.modules["peers"]
+
+
+def test_graph(torch, monkeypatch):
+    """20 calls rounded up to 21 of 3 in turn, after a warm-up outside of the graph."""
+    from mamba_mlir.bench import timing
+    log, clock = [], iter(range(10**6))
+
+    class Graph:
+        def replay(self):
+            log.append("replay")
+
+    class Event:
+        def __init__(self, enable_timing):
+            self.time = None
+
+        def record(self):
+            self.time = next(clock)
+
+        def synchronize(self):
+            pass
+
+        def elapsed_time(self, other):
+            return 0.021 * (other.time - self.time)
+
+    @contextmanager
+    def context(what):
+        log.append("begin")
+        yield
+        log.append("end")
+
+    stream = SimpleNamespace(wait_stream=lambda other: None)
+    for name, value in (("Stream", lambda: stream), ("current_stream", lambda: stream),
+                        ("stream", context), ("graph", context), ("CUDAGraph", Graph),
+                        ("Event", Event), ("synchronize", lambda: None)):
+        monkeypatch.setattr(torch.cuda, name, value)
+    calls = [lambda name=name: log.append(name) for name in "abc"]
+    assert timing.time_graph(calls, 20, replays=3) == pytest.approx(1)
+    assert log == (["begin", *"abc", "end", "begin", *"abc" * 7, "end"] + ["replay"] * 5)

@@ -72,20 +72,26 @@ class Measurement:
 
     def _run_all(self, row, todo):
         problem = make_problem(row, self.device)
-        exact = problem.get_reference() if self.check else None
         for one, result in todo:
-            self._try([result], lambda one=one, result=result: self._run_one(
-                problem, exact, one, result))
+            self._try([result], lambda one=one: one.prepare(row))
+        # All checks come first: timing changes the states.
+        if self.check:
+            exact = problem.get_reference()
+            for one, result in todo:
+                if result.status == "ok":
+                    self._try([result], lambda one=one, result=result: self._check(
+                        problem, exact, one, result))
+            del exact
+        if self.time:
+            for one, result in todo:
+                if result.status == "ok":
+                    self._try([result], lambda one=one, result=result: self._time(
+                        problem, one, result))
 
     @torch.no_grad()
-    def _run_one(self, problem, exact, one, result):
-        row = problem.row
-        one.prepare(row)
-        if exact is not None:
-            self._check(problem, exact, one, result)
-        if not self.time or result.status != "ok":
-            return
-        reasons = []
+    def _time(self, problem, one, result):
+        """Sets the time; of several ways to do a row, that of the fastest."""
+        row, reasons = problem.row, []
         for variant in one.variants(row):
             calls = one.calls(problem, variant)
             try:
@@ -101,6 +107,7 @@ class Measurement:
             raise RuntimeError("; ".join(reasons))
 
     @staticmethod
+    @torch.no_grad()
     def _check(problem, exact, one, result):
         """Sets the errors; of several ways to do a row, those of the worst."""
         for variant in one.variants(problem.row):
