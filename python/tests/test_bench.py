@@ -203,7 +203,7 @@ def test_one_failure_ends_nothing(torch):
 def test_variants_and_summary(torch):
     from mamba_mlir.bench import measure, report
     row = PREFILL.shrink()
-    results = measure.Measurement("cpu", 1, check=False).run(row, [
+    results = measure.Measurement("cpu", 1).run(row, [
         make_implementation("ours"),
         make_implementation("peer", variants=("slow", "broken"), error=ValueError("no"))])
     assert results[1].status == "ok" and results[1].variant == "slow"

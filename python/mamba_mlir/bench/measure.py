@@ -15,7 +15,14 @@ class BrokenDeviceError(RuntimeError):
     """A kernel left the GPU unusable for this process."""
 
 
+class _NothingWorksError(RuntimeError):
+    """Every way to do a row failed; the message has the reasons."""
+
+
 def _shorten(error):
+    """One line."""
+    if isinstance(error, _NothingWorksError):
+        return str(error)
     if isinstance(error, NoKernelError):
         return "no bundle has the kernel (--commands prints the command that makes it)"
     lines = [line.strip() for line in str(error).strip().splitlines()] or [""]
@@ -72,56 +79,72 @@ class Measurement:
 
     def _run_all(self, row, todo):
         problem = make_problem(row, self.device)
+        variants = {}
         for one, result in todo:
+            variants[one.name] = one.variants(row)
             self._try([result], lambda one=one: one.prepare(row))
         # All checks come first: timing changes the states.
         if self.check:
             exact = problem.get_reference()
             for one, result in todo:
-                if result.status == "ok":
-                    self._try([result], lambda one=one, result=result: self._check(
-                        problem, exact, one, result))
+                self._try([result], lambda one=one, result=result: self._check(
+                    problem, exact, one, variants[one.name], result))
             del exact
         if self.time:
             for one, result in todo:
-                if result.status == "ok":
-                    self._try([result], lambda one=one, result=result: self._time(
-                        problem, one, result))
+                self._try([result], lambda one=one, result=result: self._time(
+                    problem, one, variants[one.name], result))
 
     @torch.no_grad()
-    def _time(self, problem, one, result):
-        """Sets the time; of several ways to do a row, that of the fastest."""
-        row, reasons = problem.row, []
-        for variant in one.variants(row):
-            calls = one.calls(problem, variant)
+    def _each(self, variants, function):
+        """Calls a function with every variant, and drops those that fail; an error
+        if all do."""
+        reasons = []
+        for variant in list(variants):
             try:
-                us = (timing.time_graph(calls, timing.CALLS[row.op], self.replays)
-                      if self.device.type == "cuda" else timing.time_host(calls))
+                function(variant)
+            except NoKernelError:
+                raise
             except Exception as error:  # pylint: disable=broad-except
                 reasons.append(f"{variant} {_shorten(error)}".strip())
+                variants.remove(variant)
                 self._synchronize()
-                continue
-            if result.us is None or us < result.us:
-                result.us, result.variant = us, variant
-        if result.us is None:
-            raise RuntimeError("; ".join(reasons))
+        if not variants:
+            raise _NothingWorksError("; ".join(reasons))
 
-    @staticmethod
-    @torch.no_grad()
-    def _check(problem, exact, one, result):
+    def _check(self, problem, exact, one, variants, result):
         """Sets the errors; of several ways to do a row, those of the worst."""
-        for variant in one.variants(problem.row):
-            found = [reference.get_error(out, right)
-                     for out, right in zip(one.run_once(problem, variant), exact)]
-            if result.y_error is None or found[0] > result.y_error:
-                result.y_error = found[0]
-            if result.state_error is None or found[1] > result.state_error:
-                result.state_error = found[1]
+        if result.status != "ok":
+            return
+
+        def check(variant):
+            y_error, state_error = (
+                reference.get_error(out, right)
+                for out, right in zip(one.run_once(problem, variant), exact))
+            result.y_error = max(y_error, result.y_error or 0)
+            result.state_error = max(state_error, result.state_error or 0)
+
+        self._each(variants, check)
         if one.name != "ours":
             return
-        bounds = reference.get_bounds(problem.row)
-        wrong = [f"error of {what} {error:.1e} above {bound:.1e}" for what, error, bound in
-                 zip(("y", "states"), (result.y_error, result.state_error), bounds)
+        wrong = [f"error of {what} {error:.1e} above {bound:.1e}"
+                 for what, error, bound in zip(("y", "states"),
+                                               (result.y_error, result.state_error),
+                                               reference.get_bounds(problem.row))
                  if not error <= bound]
         if wrong:
             result.status, result.reason = "wrong", "; ".join(wrong)
+
+    def _time(self, problem, one, variants, result):
+        """Sets the time; of several ways to do a row, that of the fastest."""
+        if result.status != "ok":
+            return
+
+        def measure(variant):
+            calls = one.calls(problem, variant)
+            us = (timing.time_graph(calls, timing.CALLS[problem.row.op], self.replays)
+                  if self.device.type == "cuda" else timing.time_host(calls))
+            if result.us is None or us < result.us:
+                result.us, result.variant = us, variant
+
+        self._each(variants, measure)
