@@ -7,6 +7,7 @@
 
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/ToNVVM/Passes.h"
+#include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Pipelines/Pipelines.h"
 #include "mamba/Target/Passes.h"
 #include "mamba/Target/Targets.h"
@@ -22,16 +23,29 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
   buildToTilesPipeline(pm, options);
   buildToLinalgPipeline(pm, options);
+  pm.addPass(createMambaVectorizePass());
   buildBufferizePipeline(pm);
   pm.addPass(createOutlineKernelsPass());
-  DistributePassOptions distribute;
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
   // An unknown target is reported by the passes that generate code for it.
+  DistributePassOptions distribute;
+  PipelinePassOptions pipeline;
   llvm::Expected<const Target &> target = lookupGpuTarget(options.target);
-  if (target)
+  if (target) {
     distribute.maxSharedBytes = target->limits.sharedBytesPerBlock;
-  else
+    pipeline.maxSharedBytes = target->limits.sharedBytesPerBlock;
+  } else {
     llvm::consumeError(target.takeError());
-  pm.addNestedPass<gpu::GPUModuleOp>(createDistributePass(distribute));
+  }
+  OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createStageCopiesPass());
+  kernels.addPass(createPipelinePass(pipeline));
+  kernels.addPass(createSliceContractionsPass());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createAssignLayoutsPass());
+  kernels.addPass(createDistributePass(distribute));
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }

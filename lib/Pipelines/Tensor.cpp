@@ -32,11 +32,18 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
   addCleanup(pm);
   pm.addPass(createMambaNameSizesPass());
   pm.addPass(createMambaRecordOperationsPass());
-  pm.addPass(createMambaDecomposeSsdPass());
+  MambaDecomposeSsdPassOptions decompose;
+  decompose.target = options.target;
+  pm.addPass(createMambaDecomposeSsdPass(decompose));
   addCleanup(pm);
   if (options.target == "cpu")
     return;
-  pm.addPass(createMambaPlanPass());
+  MambaPlanPassOptions plan;
+  plan.target = options.target;
+  plan.schedule = options.schedule;
+  for (const std::string &text : options.plans)
+    plan.plans.push_back(text);
+  pm.addPass(createMambaPlanPass(plan));
   pm.addPass(createMambaTilePass());
   addCleanup(pm);
 }
@@ -50,6 +57,8 @@ void mamba::buildToLinalgPipeline(OpPassManager &pm,
     return;
   }
   pm.addPass(createMambaTileInnerPass());
+  addCleanup(pm);
+  pm.addPass(createMambaFoldCausalMaskPass());
   addCleanup(pm);
 }
 

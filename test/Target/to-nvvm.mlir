@@ -113,7 +113,7 @@ gpu.module @kernels {
     // CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<8xbf16>
     %v = vector.load %x[%c0] {alignment = 16 : i64}
         : memref<64xbf16>, vector<8xbf16>
-    // CHECK: llvm.fpext %{{.*}} : vector<8xbf16> to vector<8xf32>
+    // CHECK: llvm.bitcast %{{.*}} : vector<8xbf16> to vector<4xi32>
     %f = arith.extf %v : vector<8xbf16> to vector<8xf32>
     // CHECK-COUNT-8: llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"
     %e = math.exp2 %f : vector<8xf32>

@@ -87,6 +87,16 @@ static TextFlag
              "Processor of --target=cpu: a name LLVM knows, or native\n"
              "(default on x86-64: x86-64-v3)",
              outputCategory);
+static TextFlag
+    scheduleFlag("schedule", "NAME",
+                 "How GPUs compute the chunked scan: auto, three_kernel or\n"
+                 "chunk_parallel (default: auto)",
+                 outputCategory);
+static cl::list<std::string>
+    planFlag("plan", cl::value_desc("OPERATION=PLAN"),
+             cl::desc("A plan instead of the chosen one, for example\n"
+                      "chunk_out=#mamba.plan<three_kernel ...>"),
+             cl::cat(outputCategory));
 static BoolFlag timeFlag("time", "Report to standard error where time went",
                          outputCategory);
 
@@ -316,10 +326,12 @@ static Error parseRun(Options &options) {
   }
   options.action = Options::Action::Run;
   options.function = functionFlag;
-  for (TextFlag *flag : {&emitFlag, &outputFlag, &mcpuFlag})
+  for (TextFlag *flag : {&emitFlag, &outputFlag, &mcpuFlag, &scheduleFlag})
     if (flag->isSet())
       return createStringError(Twine(flag == &outputFlag ? "-" : "--") +
                                flag->ArgStr + " contradicts --run");
+  if (!planFlag.empty())
+    return createStringError("--plan contradicts --run");
   if (options.target->isGpu())
     return createStringError("--run runs on the cpu, got --target=" +
                              options.target->name);
@@ -370,6 +382,19 @@ static Error parseStage(Options &options) {
       !StringRef(options.output).ends_with(".o"))
     return createStringError("--emit=obj needs a name that ends in .o: -o "
                              "PREFIX.o (the header becomes PREFIX.h)");
+  if (scheduleFlag.isSet()) {
+    if (!isGpu)
+      return createStringError("--schedule needs the --target of a GPU "
+                               "(--list-targets lists them)");
+    options.schedule = scheduleFlag;
+    SmallVector<StringRef> names = {"auto", "three_kernel", "chunk_parallel"};
+    if (!llvm::is_contained(names, options.schedule))
+      return makeUnknown("--schedule", options.schedule, names);
+  }
+  if (!planFlag.empty() && !isGpu)
+    return createStringError("--plan needs the --target of a GPU "
+                             "(--list-targets lists them)");
+  options.plans.assign(planFlag.begin(), planFlag.end());
   if (mcpuFlag.isSet() && (isGpu || (options.stage != Stage::Object &&
                                      options.stage != Stage::Bundle)))
     return createStringError("--mcpu needs --target=cpu and --emit=obj or "

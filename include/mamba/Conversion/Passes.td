@@ -91,6 +91,47 @@ def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
   ];
 }
 
+def AssignLayoutsPass : Pass<"mamba-assign-layouts", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Say which thread holds which elements of each vector";
+  let description = [{
+    Gives every vector of a kernel with `mamba.vectorized` a linear layout, in
+    the attribute `mamba.layouts` of the operation that computes it, and
+    inserts `mamba.convert_layout` where a use needs another one.
+
+    * A `vector.contract` of bf16 or f16 into f32 whose sizes are multiples of
+      16 x 8 x 16 takes the fragments of `mma.sync`; other ones a rectangle of
+      the result in each thread, summed by f32 multiply-adds. The warps split
+      the rows of the result, or its columns if the side with the columns is
+      computed and the other one read: each warp computes what it needs of a
+      side.
+    * Results of contractions say where what is computed from them is, loops
+      included; then uses say where what they read is.
+    * Before a write to memory a thread exchanges elements with its neighbours
+      so that it writes up to 16 contiguous bytes.
+    * Vectors that are cheap (constants, `vector.step`, broadcasts, reads from
+      shared memory, and element-wise operations on such) are computed again in
+      each layout that they are needed in.
+
+    The number of warps is a power of two.
+
+    Before:
+
+    ```mlir
+    %c = vector.contract ... %a, %b, %zero
+        : vector<16x16xbf16>, vector<16x8xbf16> into vector<16x8xf32>
+    ```
+
+    After (one warp):
+
+    ```mlir
+    %c = vector.contract ... %a, %b, %zero {mamba.layouts = [#mamba.layout<
+        "register[(0,1),(8,0)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)], warp[] -> dim0[16], dim1[8]">]}
+        : vector<16x16xbf16>, vector<16x8xbf16> into vector<16x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mamba::MambaDialect"];
+}
+
 def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
   let summary = "Distribute block-level code over the threads of the block";
   let description = [{
@@ -123,9 +164,19 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
     `memref.alloc` and `memref.alloca` become views of the block's dynamic
     shared memory. Buffers whose lifetimes in program order do not overlap
     share its bytes (first fit, aligned to 16 bytes, whatever alignment the
-    allocation asks for). `mamba.shared_bytes` on the kernel records the size,
+    allocation asks for). Buffers of `mamba-stage-copies` are aligned to 128
+    bytes, swizzled ones to 1024, with rows and columns padded to powers of two;
+    the view keeps `mamba.swizzle`. `mamba.shared_bytes` on the kernel records the size,
     0 if there is no buffer. The size of a buffer must be static or bounded
     by `affine.min` or `arith.minsi` with a constant, which then is its room.
+
+    A kernel with `mamba.vectorized` holds vectors of a block instead, whose
+    layouts `mamba-assign-layouts` gave. Each becomes the one-dimensional vector
+    of the elements that a thread holds; reads and writes of global memory get
+    the predicates of their bounds, tiles in shared memory are read by
+    `nvgpu.ldmatrix` or wide loads, `mamba.async_copy` becomes
+    `nvgpu.device_async_copy` of a thread's share, and contractions become
+    `nvgpu.mma.sync` or multiply-adds.
 
     The kernel must have `known_block_size`, and its buffers must be views of
     its arguments or of buffers it allocates. Different arguments do not
@@ -177,7 +228,155 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
     "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
-    "mlir::scf::SCFDialect"
+    "mlir::NVVM::NVVMDialect", "mlir::nvgpu::NVGPUDialect",
+    "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
+  ];
+}
+
+def StageCopiesPass : Pass<"mamba-stage-copies", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Copy tiles to shared memory before vectors are read from them";
+  let description = [{
+    In kernels with `mamba.vectorized`, a `vector.transfer_read` of a whole tile
+    in global memory becomes an asynchronous copy of the tile to a buffer in
+    shared memory and a read from there, if a contraction multiplies the vector
+    or what is computed from it by element, or if it is read in a loop. The tile
+    must be contiguous along its innermost dimension, of 16- or 32-bit elements
+    in rows of a multiple of 16 bytes (with one dimension: 32-bit elements), and
+    no operation of the kernel may write the argument it is part of. Other reads
+    stay.
+
+    A buffer is `memref<1xRxC>` (or `memref<1xN>`) with `mamba.swizzle`: the
+    largest span of 128, 64 and 32 bytes that its rows fill. A tile is copied in
+    the outermost block where its place is known, once for all its reads there,
+    and as early as possible. Copies that start together and are needed before
+    the same loop are one group. Before the first use there are a
+    `nvgpu.device_async_wait` for the group and a `gpu.barrier`; a block in a
+    loop starts with a `gpu.barrier`, so that no tile is overwritten that a
+    thread still reads.
+
+    Before:
+
+    ```mlir
+    scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (vector<64x64xf32>) {
+      %tile = memref.subview %x[%k, 0] [%rows, 64] [1, 1] : ...
+      %v = vector.transfer_read %tile[%c0, %c0], %pad {in_bounds = [false, true]}
+          : memref<?x64xbf16, strided<[64, 1], offset: ?>>, vector<64x64xbf16>
+      %r = vector.contract {...} %a, %v, %acc : ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %buffer = memref.alloc() {mamba.swizzle = 128 : i64}
+        : memref<1x64x64xbf16, #gpu.address_space<workgroup>>
+    scf.for %k = %c0 to %n step %c64 iter_args(%acc = %zero) -> (vector<64x64xf32>) {
+      gpu.barrier
+      %to = memref.subview %buffer[0, 0, 0] [1, 64, 64] [1, 1, 1] : ...
+      %tile = memref.subview %x[%k, 0] [%rows, 64] [1, 1] : ...
+      mamba.async_copy %tile to %to : ...
+      %group = nvgpu.device_async_create_group
+      nvgpu.device_async_wait %group {numGroups = 0 : i32}
+      gpu.barrier
+      %v = vector.transfer_read %to[%c0, %c0], %pad {in_bounds = [true, true]} : ...
+      %r = vector.contract {...} %a, %v, %acc : ...
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
+    "mlir::memref::MemRefDialect", "mlir::nvgpu::NVGPUDialect",
+    "mlir::vector::VectorDialect", "mamba::MambaDialect"
+  ];
+}
+
+def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Copy the tiles of a loop some iterations ahead";
+  let description = [{
+    Innermost loops that copy tiles whose place depends only on the induction
+    variable and on values from outside get `stages` buffers for each tile, S of
+    them, as many as `max-shared-bytes` allows. S - 1 iterations' copies are
+    started before the loop, before a wait for other tiles if possible, and each
+    iteration starts the copies of the one S - 1 later, into the buffers that
+    the previous iteration has used. A trip count may be dynamic, and 0. A loop
+    that stays as it is gets a remark.
+
+    After (S = 3; before: see `mamba-stage-copies`):
+
+    ```mlir
+    scf.if %lb < %n { mamba.async_copy %x[%lb] to %buffer[0] }
+    nvgpu.device_async_create_group
+    scf.if %lb + %c64 < %n { mamba.async_copy %x[%lb + %c64] to %buffer[1] }
+    %token = nvgpu.device_async_create_group
+    scf.for %k = %lb to %n step %c64 iter_args(%acc = .., %stage = %c0) {
+      nvgpu.device_async_wait %token {numGroups = 1 : i32}
+      gpu.barrier
+      %free = (%stage - 1) mod 3
+      scf.if %k + 2 * %c64 < %n { mamba.async_copy %x[%k + 128] to %buffer[%free] }
+      nvgpu.device_async_create_group
+      %tile = memref.subview %buffer[%stage, 0, 0] [1, 64, 64] [1, 1, 1] : ...
+      %v = vector.transfer_read %tile[%c0, %c0], ...
+      ...
+      scf.yield %r, (%stage + 1) mod 3
+    }
+    ```
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "3",
+           "Buffers for each tile; 1 leaves loops as they are">,
+    Option<"maxSharedBytes", "max-shared-bytes", "int64_t", "101376",
+           "Shared memory that a block may use">
+  ];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
+    "mlir::memref::MemRefDialect", "mlir::nvgpu::NVGPUDialect",
+    "mlir::scf::SCFDialect", "mamba::MambaDialect"
+  ];
+}
+
+def SliceContractionsPass
+    : Pass<"mamba-slice-contractions", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Cut contractions along the sum into the steps of instructions";
+  let description = [{
+    In kernels with `mamba.vectorized`, a `vector.contract` over K becomes a
+    chain of contractions over `slice` elements of K (0: what a tensor core
+    multiplies at a time, 16 elements of 16 bits or 8 wider ones), if that
+    divides K. Whole operands need not be in registers then. Each slice's
+    operands are made right before its contraction:
+
+    * a read from a tile in shared memory that copies fill reads the slice;
+    * element-wise operations, `vector.broadcast` and `vector.transpose` that
+      only this contraction's operands need are computed on slices;
+    * constants and `vector.step` are made in the size of the slice;
+    * of everything else `vector.extract_strided_slice` takes a part.
+
+    Before:
+
+    ```mlir
+    %a = vector.transfer_read %s[%c0, %c0], %pad : ..., vector<64x32xbf16>
+    %b = arith.truncf %p : vector<32x64xf32> to vector<32x64xbf16>
+    %r = vector.contract {...} %a, %b, %acc : ...
+    ```
+
+    After:
+
+    ```mlir
+    %a0 = vector.transfer_read %s[%c0, %c0], %pad : ..., vector<64x16xbf16>
+    %p0 = vector.extract_strided_slice %p {offsets = [0, 0], ...}
+    %b0 = arith.truncf %p0 : vector<16x64xf32> to vector<16x64xbf16>
+    %r0 = vector.contract {...} %a0, %b0, %acc : ...
+    %a1 = vector.transfer_read %s[%c0, %c16], %pad : ..., vector<64x16xbf16>
+    %p1 = vector.extract_strided_slice %p {offsets = [16, 0], ...}
+    %b1 = arith.truncf %p1 : vector<16x64xf32> to vector<16x64xbf16>
+    %r = vector.contract {...} %a1, %b1, %r0 : ...
+    ```
+  }];
+  let options = [
+    Option<"slice", "slice", "int64_t", "0",
+           "Elements of the sum in a slice; 0: what an instruction takes">
+  ];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::vector::VectorDialect"
   ];
 }
 

@@ -26,6 +26,15 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("target of the code: cpu, sm_90a, sm_100a, sm_103a or "
                      "sm_120a"),
       llvm::cl::init("sm_90a")};
+  Option<std::string> schedule{
+      *this, "schedule",
+      llvm::cl::desc("how GPUs compute the chunked scan: auto, three_kernel or "
+                     "chunk_parallel"),
+      llvm::cl::init("auto")};
+  ListOption<std::string> plans{
+      *this, "plan",
+      llvm::cl::desc("plans to use instead of the chosen ones, "
+                     "OPERATION=#mamba.plan<...>")};
 };
 
 /// Model level to planned tile programs: `scf.forall` over blocks of mamba

@@ -9,13 +9,16 @@
 // program order. If a loop uses a buffer from outside, it is live in the whole
 // loop; a buffer of one iteration is not. Branches count as consecutive.
 // Threads that run ahead may reach the next owner of some bytes early; keeping
-// them apart is left to the barriers, which are placed by byte ranges.
+// them apart is left to the barriers, which are placed by byte ranges. In a
+// vectorized kernel they have been placed before: there two buffers have bytes
+// in common only if a barrier of the outermost block is between their uses.
 //
 //===----------------------------------------------------------------------===//
 
 #include "SharedMemory.h"
 
 #include "Buffers.h"
+#include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Target/AttributeNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,7 +40,7 @@ constexpr int64_t kAlignment = 16; // of the widest access
 struct SharedBuffer {
   Operation *alloc;
   MemRefType type;
-  int64_t bytes = 0;
+  int64_t bytes = 0, alignment = kAlignment;
   int64_t firstUse = -1, lastUse = -1; // in program order
   ByteRange range = {};
 
@@ -58,12 +61,15 @@ private:
   LogicalResult measure(SharedBuffer &buffer);
   void findLifetime(SharedBuffer &buffer, Value memref);
   void addUse(SharedBuffer &buffer, Operation *user);
+  bool mayOverlap(const SharedBuffer &lhs, const SharedBuffer &rhs) const;
   LogicalResult assignRanges();
   SharedLayout rewrite();
 
   gpu::GPUFuncOp kernel;
   int64_t maxBytes;
   SmallVector<SharedBuffer> buffers;
+  /// The outermost block's, in program order.
+  SmallVector<int64_t> barriers;
   /// First and last number of each operation with its regions.
   llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> order;
 };
@@ -98,6 +104,16 @@ LogicalResult Placer::measure(SharedBuffer &buffer) {
       }
     }
     elements *= std::max<int64_t>(*bound, 0);
+  }
+  if (isStagedBuffer(op)) {
+    if (!type.hasStaticShape() || type.getRank() < 2)
+      return op->emitOpError("expected a staged buffer of static shape with "
+                             "the stages as the first dimension, got ")
+             << type;
+    int64_t swizzle = getSwizzle(op);
+    buffer.bytes = getStagedBytes(type, swizzle);
+    buffer.alignment = swizzle ? kSwizzledAlignment : kStagedAlignment;
+    return success();
   }
   DataLayout layout = DataLayout::closest(kernel);
   buffer.bytes = elements * layout.getTypeSize(type.getElementType());
@@ -138,15 +154,32 @@ void Placer::findLifetime(SharedBuffer &buffer, Value memref) {
   }
 }
 
+bool Placer::mayOverlap(const SharedBuffer &lhs,
+                        const SharedBuffer &rhs) const {
+  if (lhs.isLiveWith(rhs))
+    return false;
+  if (!kernel->hasAttr(kVectorizedAttrName))
+    return true;
+  int64_t end = std::min(lhs.lastUse, rhs.lastUse),
+          begin = std::max(lhs.firstUse, rhs.firstUse);
+  return llvm::any_of(barriers, [&](int64_t barrier) {
+    return end < barrier && barrier < begin;
+  });
+}
+
 LogicalResult Placer::assignRanges() {
   int64_t total = 0;
-  SmallVector<SharedBuffer *> placed;
-  for (SharedBuffer &buffer : buffers) {
-    if (!buffer.isUsed())
-      continue;
+  // Less alignment fits behind more without a gap.
+  SmallVector<SharedBuffer *> sorted, placed;
+  for (int64_t alignment : {kSwizzledAlignment, kStagedAlignment, kAlignment})
+    for (SharedBuffer &buffer : buffers)
+      if (buffer.isUsed() && buffer.alignment == alignment)
+        sorted.push_back(&buffer);
+  for (SharedBuffer *next : sorted) {
+    SharedBuffer &buffer = *next;
     SmallVector<ByteRange> taken;
     for (SharedBuffer *other : placed)
-      if (buffer.isLiveWith(*other))
+      if (!mayOverlap(buffer, *other))
         taken.push_back(other->range);
     llvm::sort(taken, [](const ByteRange &lhs, const ByteRange &rhs) {
       return lhs.begin < rhs.begin;
@@ -155,7 +188,8 @@ LogicalResult Placer::assignRanges() {
     for (const ByteRange &range : taken) {
       if (begin + buffer.bytes <= range.begin)
         break;
-      begin = std::max<int64_t>(begin, llvm::alignTo(range.end, kAlignment));
+      begin =
+          std::max<int64_t>(begin, llvm::alignTo(range.end, buffer.alignment));
     }
     buffer.range = {begin, begin + buffer.bytes};
     total = std::max(total, buffer.range.end);
@@ -169,7 +203,12 @@ LogicalResult Placer::assignRanges() {
   }
   InFlightDiagnostic diag = kernel.emitOpError("expected at most ")
                             << maxBytes << " bytes of shared memory, got "
-                            << total << " in '" << kernel.getName() << "'";
+                            << total << " in '" << kernel.getName()
+                            << "'; lower the 'inner' sizes of its plan";
+  if (llvm::any_of(placed, [](SharedBuffer *buffer) {
+        return isStagedBuffer(buffer->alloc) && buffer->type.getDimSize(0) > 1;
+      }))
+    diag << " or the stages of its pipelined copies";
   llvm::sort(placed, [](SharedBuffer *lhs, SharedBuffer *rhs) {
     return std::make_pair(-lhs->bytes, lhs->firstUse) <
            std::make_pair(-rhs->bytes, rhs->firstUse);
@@ -229,6 +268,8 @@ SharedLayout Placer::rewrite() {
                                begin, buffer.alloc->getOperands());
     if (buffer.type.hasStaticShape())
       last = view;
+    if (Attribute swizzle = buffer.alloc->getAttr(kSwizzleAttrName))
+      view->setAttr(kSwizzleAttrName, swizzle);
     buffer.alloc->getResult(0).replaceAllUsesWith(view);
     buffer.alloc->erase();
     propagateMemorySpace(view);
@@ -246,6 +287,8 @@ FailureOr<SharedLayout> Placer::run() {
       for (Operation &nested : region.getOps())
         visit(&nested);
     order[op] = {first, number - 1};
+    if (isa<gpu::BarrierOp>(op) && op->getBlock() == &kernel.getBody().front())
+      barriers.push_back(first);
     if (isa<memref::AllocOp, memref::AllocaOp>(op))
       buffers.push_back({op, cast<MemRefType>(op->getResult(0).getType())});
   };

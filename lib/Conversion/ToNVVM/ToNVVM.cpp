@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MathPatterns.h"
+#include "NvgpuPatterns.h"
+#include "VectorPatterns.h"
 #include "mamba/Conversion/ToNVVM/Passes.h"
 #include "mamba/Target/AttributeNames.h"
 #include "mamba/Target/Targets.h"
@@ -36,7 +38,9 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
@@ -183,6 +187,8 @@ void addCleanupPasses(OpPassManager &pm) {
 void populatePatterns(LLVMTypeConverter &converter,
                       RewritePatternSet &patterns) {
   patterns.add<LowerDynamicSharedMemory>(converter, /*benefit=*/10);
+  populateNvgpuPatterns(converter, patterns);
+  populateVectorRegisterPatterns(converter, patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
@@ -218,6 +224,8 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
       return failure();
 
     RewritePatternSet expansions(&getContext());
+    populateVectorUnrollPatterns(expansions);
+    vector::populateVectorStepLoweringPatterns(expansions);
     populateMathPatterns(expansions);
     populateSubgroupPatterns(expansions);
     if (failed(applyPatternsGreedily(module, std::move(expansions))))

@@ -1,4 +1,8 @@
 // RUN: mamba-opt %s --mamba-decompose-ssd --split-input-file | FileCheck %s
+// RUN: mamba-opt %s --mamba-decompose-ssd=target=sm_90a --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=GPU
+// RUN: mamba-opt %s --mamba-decompose-ssd=chunk=32 --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=SMALL
 
 // CHECK-LABEL: func @least
 // CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x?x4x8xbf16>, %[[DT:[a-z0-9]+]]: tensor<?x?x4xf16>, %[[A:[a-z0-9]+]]: tensor<4xf32>, %[[B:[a-z0-9]+]]: tensor<?x?x2x6xbf16>, %[[C:[a-z0-9]+]]: tensor<?x?x2x6xbf16>
@@ -78,4 +82,43 @@ func.func @nested(%x: tensor<?x?x4x8xf32>, %dt: tensor<?x?x4xf32>, %A: tensor<4x
     scf.yield %first : tensor<?x?x4x8xf32>
   }
   return %y, %decay : tensor<?x?x4x8xf32>, tensor<?x4xf32>
+}
+
+// -----
+
+// A GPU computes in chunks of its own choice, unless the caller sees the
+// chunks: in their states, or in what padding in front of a sequence ends.
+// CHECK-LABEL: func @chunks
+// GPU-LABEL:   func @chunks
+// SMALL-LABEL: func @chunks
+func.func @chunks(%x: tensor<?x?x4x8xf32>, %dt: tensor<?x?x4xf32>, %A: tensor<4xf32>,
+                  %B: tensor<?x?x1x6xf32>, %id: tensor<?x?xi32>)
+    -> (tensor<?x?x4x8xf32>, tensor<?x?x4x8xf32>, tensor<?x?x4x8x6xf32>, tensor<?x?x4x8xf32>,
+        tensor<?x?x4x8xf32>) {
+  // CHECK: mamba.chunk_cumsum chunk_size(256)
+  // GPU: mamba.chunk_cumsum chunk_size(128)
+  // SMALL: mamba.chunk_cumsum chunk_size(32)
+  %r0 = mamba.ssd chunk_size(256) x(%x : tensor<?x?x4x8xf32>) dt(%dt : tensor<?x?x4xf32>)
+      A(%A : tensor<4xf32>) B(%B : tensor<?x?x1x6xf32>) C(%B : tensor<?x?x1x6xf32>)
+      -> y(tensor<?x?x4x8xf32>)
+  // CHECK: mamba.chunk_cumsum chunk_size(256)
+  // GPU: mamba.chunk_cumsum chunk_size(256)
+  // SMALL: mamba.chunk_cumsum chunk_size(256)
+  %r1, %h = mamba.ssd chunk_size(256) x(%x : tensor<?x?x4x8xf32>) dt(%dt : tensor<?x?x4xf32>)
+      A(%A : tensor<4xf32>) B(%B : tensor<?x?x1x6xf32>) C(%B : tensor<?x?x1x6xf32>)
+      -> y(tensor<?x?x4x8xf32>) chunk_states(tensor<?x?x4x8x6xf32>)
+  // CHECK: mamba.chunk_cumsum chunk_size(256)
+  // GPU: mamba.chunk_cumsum chunk_size(256)
+  // SMALL: mamba.chunk_cumsum chunk_size(256)
+  %r2 = mamba.ssd chunk_size(256) x(%x : tensor<?x?x4x8xf32>) dt(%dt : tensor<?x?x4xf32>)
+      A(%A : tensor<4xf32>) B(%B : tensor<?x?x1x6xf32>) C(%B : tensor<?x?x1x6xf32>)
+      seq_idx(%id : tensor<?x?xi32>) -> y(tensor<?x?x4x8xf32>)
+  // CHECK: mamba.chunk_cumsum chunk_size(64)
+  // GPU: mamba.chunk_cumsum chunk_size(64)
+  // SMALL: mamba.chunk_cumsum chunk_size(32)
+  %r3 = mamba.ssd chunk_size(64) x(%x : tensor<?x?x4x8xf32>) dt(%dt : tensor<?x?x4xf32>)
+      A(%A : tensor<4xf32>) B(%B : tensor<?x?x1x6xf32>) C(%B : tensor<?x?x1x6xf32>)
+      -> y(tensor<?x?x4x8xf32>)
+  return %r0, %r1, %h, %r2, %r3 : tensor<?x?x4x8xf32>, tensor<?x?x4x8xf32>,
+      tensor<?x?x4x8x6xf32>, tensor<?x?x4x8xf32>, tensor<?x?x4x8xf32>
 }

@@ -297,6 +297,10 @@ func.func @plans() attributes {
   a = #mamba.plan<chunk_parallel tile [1, 0, 16] warps 4>,
   // CHECK-SAME: b = #mamba.plan<chunk_parallel tile[0] inner[0, 64, 0] warps 32>
   b = #mamba.plan<chunk_parallel tile [0] inner [0, 64, 0] warps 32>,
+  // CHECK-SAME: b2 = #mamba.plan<three_kernel tile[1, 0] inner[64, 0] reduction 32>
+  b2 = #mamba.plan<three_kernel tile [1, 0] inner [64, 0] reduction 32 warps 4>,
+  // CHECK-SAME: b3 = #mamba.plan<three_kernel tile[1, 0] reduction 32 warps 8>
+  b3 = #mamba.plan<three_kernel tile [1, 0] reduction 32 warps 8>,
   // CHECK-SAME: c = #mamba.mask<causal>
   c = #mamba.mask<causal>
 } {

@@ -8,24 +8,31 @@
 // RUN:   | FileCheck %s --check-prefixes=BUFFERS,GPU
 // RUN: mamba-opt %s --mamba-to-buffers=target=cpu \
 // RUN:   | FileCheck %s --check-prefixes=BUFFERS,CPU
+// RUN: mamba-opt %s --mamba-to-tiles="target=sm_90a schedule=chunk_parallel" \
+// RUN:   | FileCheck %s --check-prefix=PARALLEL
 // RUN: mamba-opt %s --mamba-to-cpu | FileCheck %s --check-prefix=LLVM
 
-// One loop over blocks for each step. The states entering the chunks are
-// results here and not rounded to bf16 for the caller.
+// One loop over blocks for each step; what the chunks add to the state is
+// computed in the loop that sums it. The states entering the chunks are results
+// here and not rounded to bf16 for the caller.
 // TILES-LABEL: func @ssd
 // TILES:         scf.forall
 // TILES:           mamba.chunk_cumsum {{.*}} -> tensor<1x1x1x16xf32>, tensor<1x1x1x16xf32>
 // TILES:         {mamba.kernel = "chunk_cumsum", mamba.plan = #mamba.plan
 // TILES:         scf.forall
-// TILES:           mamba.chunk_state {{.*}} -> tensor<1x1x1x8x4xf32>
-// TILES:         {mamba.kernel = "chunk_state", mamba.plan = #mamba.plan
-// TILES:         scf.forall
+// TILES:           mamba.chunk_state {{.*}} -> tensor<1x?x1x8x4xf32>
 // TILES:           mamba.state_pass {{.*}} -> chunk_states(tensor<1x?x1x8x4xf32>)
 // TILES:         {mamba.kernel = "state_pass", mamba.plan = #mamba.plan
 // TILES:         scf.forall
 // TILES:           mamba.chunk_out {{.*}} prev_seq_idx({{.*}} -> tensor<1x?x1x8xbf16>
 // TILES:         {mamba.kernel = "chunk_out", mamba.plan = #mamba.plan
 // TILES:         return
+
+// PARALLEL-LABEL: func @ssd
+// PARALLEL:         {mamba.kernel = "chunk_cumsum"
+// PARALLEL:         {mamba.kernel = "chunk_state", mamba.plan = #mamba.plan<chunk_parallel
+// PARALLEL:         {mamba.kernel = "state_pass", mamba.plan = #mamba.plan<chunk_parallel
+// PARALLEL:         {mamba.kernel = "chunk_out", mamba.plan = #mamba.plan<chunk_parallel
 
 // The CPU takes the operations whole and makes loops of them later.
 // CHUNKS-LABEL: func @ssd
@@ -43,7 +50,6 @@
 // LINALG:         mamba.kernel = "chunk_cumsum"
 // LINALG:         scf.for
 // LINALG:           linalg.matmul
-// LINALG:         mamba.kernel = "chunk_state"
 // LINALG:         mamba.kernel = "state_pass"
 // LINALG:         scf.for
 // LINALG:           linalg.matmul
@@ -52,8 +58,8 @@
 // LINALG:         mamba.kernel = "chunk_out"
 // LINALG:         return
 
-// Of whole tensors (12 heads) only the steps, their sums and the chunks' own
-// states are allocated, in front of the loops; none is copied.
+// Of whole tensors (12 heads) only the steps, their sums and, on the CPU, the
+// chunks' own states are allocated, in front of the loops; none is copied.
 // BUFFERS-LABEL: func @ssd
 // BUFFERS-SAME:    memref<?x?x12x8xbf16> {{[^%]*}}mamba.name = "y", mamba.result
 // BUFFERS-SAME:    memref<?x?x12x8x4xf32> {{[^%]*}}mamba.name = "chunk_states", mamba.result
@@ -65,8 +71,8 @@
 // BUFFERS:         memref.alloc({{.*}}) {alignment = 64 : i64} : memref<?x12x?x16xf32>
 // GPU:             scf.forall
 // CPU:             scf.for
-// BUFFERS-NOT:     {{memref.(alloc|copy)}}
-// BUFFERS:         memref.alloc({{.*}}) {alignment = 64 : i64} : memref<?x?x12x8x4xf32>
+// CPU-NOT:         {{memref.(alloc|copy)}}
+// CPU:             memref.alloc({{.*}}) {alignment = 64 : i64} : memref<?x?x12x8x4xf32>
 // BUFFERS-NOT:     {{memref.(alloc|copy).*[x<]12x}}
 // BUFFERS-NOT:     tensor
 // BUFFERS:         return

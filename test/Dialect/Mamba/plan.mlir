@@ -1,5 +1,8 @@
-// RUN: mamba-opt %s --mamba-plan --split-input-file | FileCheck %s
-// RUN: mamba-opt %s --mamba-plan=shared-bytes=8192 --split-input-file \
+// Schedule chunk_parallel; three_kernel: plan-three-kernel.mlir.
+
+// RUN: mamba-opt %s --mamba-plan="target=sm_120a schedule=chunk_parallel" \
+// RUN:   --split-input-file | FileCheck %s
+// RUN: mamba-opt %s --mamba-plan="shared-bytes=8192 schedule=chunk_parallel" --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=SMALL
 
 // A block computes a unit tile. Only warps depend on the kind of operation.
@@ -20,8 +23,8 @@ func.func @chunk_cumsum(%dt: tensor<?x?x24xbf16>, %A: tensor<24xf32>)
 // SMALL-LABEL: func @chunk_state
 func.func @chunk_state(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
                        %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x64x128xf32> {
-  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 64, 0] warps 8>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 16, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 64, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 16, 0] warps 8>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x64xbf16>) B(%B : tensor<?x?x1x128xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x64x128xf32>
@@ -35,8 +38,8 @@ func.func @chunk_state(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
 // SMALL-LABEL: func @chunk_state_f32
 func.func @chunk_state_f32(%x: tensor<?x?x24x80xf32>, %B: tensor<?x?x1x48xf32>,
                            %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x80x48xf32> {
-  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 16, 0] warps 8>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 8, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 16, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 8, 0] warps 8>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x80xf32>) B(%B : tensor<?x?x1x48xf32>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x80x48xf32>

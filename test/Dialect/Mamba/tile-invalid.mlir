@@ -65,7 +65,7 @@ func.func @heads_of_two_groups(%x: tensor<2x?x6x64xbf16>, %B: tensor<2x?x3x128xb
   // expected-error @+1 {{failed to generate tiling loops}}
   %s = mamba.chunk_state x(%x : tensor<2x?x6x64xbf16>) B(%B : tensor<2x?x3x128xbf16>)
       dt(%d : tensor<2x6x?x128xf32>) dA_cumsum(%d : tensor<2x6x?x128xf32>)
-      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 3]>} -> tensor<2x?x6x64x128xf32>
+      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 3, 0, 0]>} -> tensor<2x?x6x64x128xf32>
   return %s : tensor<2x?x6x64x128xf32>
 }
 
@@ -78,7 +78,7 @@ func.func @heads_of_dynamic_groups(%x: tensor<2x?x6x64xbf16>, %B: tensor<2x?x?x1
   // expected-error @+1 {{failed to generate tiling loops}}
   %s = mamba.chunk_state x(%x : tensor<2x?x6x64xbf16>) B(%B : tensor<2x?x?x128xbf16>)
       dt(%d : tensor<2x6x?x128xf32>) dA_cumsum(%d : tensor<2x6x?x128xf32>)
-      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 2]>} -> tensor<2x?x6x64x128xf32>
+      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 2, 0, 0]>} -> tensor<2x?x6x64x128xf32>
   return %s : tensor<2x?x6x64x128xf32>
 }
 

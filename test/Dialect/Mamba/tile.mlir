@@ -84,7 +84,7 @@ func.func @whole(%x: tensor<?x?x?x64xbf16>, %B: tensor<?x?x?x128xbf16>,
   // CHECK: return %[[R]]
   %s = mamba.chunk_state x(%x : tensor<?x?x?x64xbf16>) B(%B : tensor<?x?x?x128xbf16>)
       dt(%d : tensor<?x?x?x128xf32>) dA_cumsum(%d : tensor<?x?x?x128xf32>)
-      {mamba.plan = #mamba.plan<chunk_parallel tile [0, 0, 0]>} -> tensor<?x?x?x64x128xf32>
+      {mamba.plan = #mamba.plan<chunk_parallel tile [0, 0, 0, 0, 0]>} -> tensor<?x?x?x64x128xf32>
   return %s : tensor<?x?x?x64x128xf32>
 }
 

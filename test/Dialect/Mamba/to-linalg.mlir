@@ -277,14 +277,14 @@ func.func @state_pass_packed(%id: tensor<1x?xi32>, %s: tensor<1x?x1x8x6xf32>,
 // CHECK:             scf.for
 // CHECK:               linalg.generic
 // CHECK-NOT:           mamba.plan
-// CHECK:               linalg.matmul {{.*}}mamba.plan = #mamba.plan<chunk_parallel tile[1, 1, 1] inner[0, 2, 0]>
+// CHECK:               linalg.matmul {{.*}}mamba.plan = #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 2, 0]>
 // CHECK-NOT:     mamba.chunk_state
 // CHECK:         return
 func.func @loops(%x: tensor<2x?x4x8xbf16>, %B: tensor<2x?x1x6xbf16>, %d: tensor<2x4x?x16xf32>)
     -> tensor<2x?x4x8x6xf32> {
   %s = mamba.chunk_state x(%x : tensor<2x?x4x8xbf16>) B(%B : tensor<2x?x1x6xbf16>)
       dt(%d : tensor<2x4x?x16xf32>) dA_cumsum(%d : tensor<2x4x?x16xf32>)
-      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 1] inner [0, 2, 0]>}
+      {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 1, 0, 0] inner [0, 2, 0]>}
       -> tensor<2x?x4x8x6xf32>
   return %s : tensor<2x?x4x8x6xf32>
 }

@@ -77,6 +77,32 @@ def test_ssd(simulator, target, config, length):
     tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
 
 
+# Sizes that plans depend on: several tiles of rows, of what is summed, of the
+# state; state and weights that fill a block's shared memory; the chunk's own
+# size, a smaller one inside, or one that must be kept.
+PLANNED = {
+    "tiles": SsdConfig(chunk_size=128, head_dim=16, state_dim=64, dtype="bf16", heads=1),
+    "smaller_chunk": SsdConfig(chunk_size=256, initial_state=True, total_decay=True, heads=1),
+    "own_chunk": SsdConfig(chunk_size=256, chunk_states=True, dtype="f16", heads=1),
+    "packed": SsdConfig(chunk_size=256, seq_idx="padded", initial_state=True, total_decay=True,
+                        dtype="bf16", heads=1),
+    "large_state": SsdConfig(head_dim=80, state_dim=256, chunk_size=64, dtype="bf16", heads=1),
+    "large_f32": SsdConfig(head_dim=128, state_dim=48, chunk_size=128, heads=1, z=True),
+}
+
+
+@pytest.mark.parametrize("schedule", ["three_kernel", "chunk_parallel"])
+@pytest.mark.parametrize("target,name,length", [
+    ("sm_90a", "tiles", 200), ("sm_120a", "smaller_chunk", 300), ("sm_90a", "own_chunk", 270),
+    ("sm_90a", "packed", 270), ("sm_120a", "large_state", 70), ("sm_120a", "large_f32", 130)])
+def test_ssd_plans(simulator, target, name, length, schedule):
+    config = PLANNED[name]
+    arrays = config.inputs(7, 1, length)
+    outs = simulator.run([*config.flags(), f"--schedule={schedule}"], target, arrays,
+                         config.result_dtypes())
+    tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
+
+
 @pytest.mark.parametrize("target,config", SSU_CASES)
 def test_ssu(simulator, target, config):
     arrays = config.inputs(11, 3)

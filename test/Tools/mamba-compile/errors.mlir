@@ -21,6 +21,10 @@
 // MODEL: {{^}}mamba-compile: error: unknown model 'mamba2-130', did you mean 'mamba2-130m'? (--list-models lists them)
 // RUN: %{model} --target=sm_90 | FileCheck %s --check-prefix=TARGET
 // TARGET: {{^}}mamba-compile: error: unknown target 'sm_90', did you mean 'sm_90a'? {{.*}}sm_120a
+// RUN: %{model} --target=sm_90a -o %t.bundle --schedule=three_kernels | FileCheck %s --check-prefix=SCHEDULE
+// SCHEDULE: {{^}}mamba-compile: error: unknown --schedule 'three_kernels', did you mean 'three_kernel'? (known: auto, three_kernel, chunk_parallel)
+// RUN: %{model} -o %t.o --schedule=auto | FileCheck %s --check-prefix=SCHEDULE-CPU
+// SCHEDULE-CPU: {{^}}mamba-compile: error: --schedule needs the --target of a GPU (--list-targets lists them)
 // RUN: %{model} --emit=linag | FileCheck %s --check-prefix=STAGE
 // STAGE: {{^}}mamba-compile: error: unknown --emit stage 'linag', did you mean 'linalg'? (known: mamba, tiles, linalg, llvm, ptx, bundle, obj)
 // RUN: %{model} --op=conv1d | FileCheck %s --check-prefix=OP

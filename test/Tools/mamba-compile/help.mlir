@@ -12,6 +12,7 @@
 // CHECK: Target and output:
 // CHECK: --emit=<STAGE>
 // CHECK: -o <PATH>
+// CHECK: --schedule=<NAME>
 // CHECK: --target=<NAME>
 
 // VERSION: mamba-compile {{[0-9]+\.[0-9]+\.[0-9]+}} (LLVM 22

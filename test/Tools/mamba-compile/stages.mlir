@@ -2,6 +2,7 @@
 
 // RUN: mamba-compile --model=mamba2-130m --emit=tiles | FileCheck %s --check-prefix=CHUNKS
 // RUN: mamba-compile --model=mamba2-130m --emit=tiles --target=sm_90a | FileCheck %s --check-prefix=TILES
+// RUN: mamba-compile --model=mamba2-130m --emit=tiles --target=sm_90a --schedule=chunk_parallel | FileCheck %s --check-prefix=PARALLEL
 // RUN: mamba-compile --model=mamba2-130m --emit=linalg | FileCheck %s --check-prefix=LINALG
 // RUN: mamba-compile --model=mamba2-130m --emit=llvm | FileCheck %s --check-prefix=LLVM
 // RUN: mamba-compile --model=mamba2-130m --emit=ptx --target=sm_90a | FileCheck %s --check-prefix=PTX
@@ -17,6 +18,9 @@
 // CHUNKS: mamba.chunk_cumsum
 // CHUNKS: mamba.chunk_out
 // TILES: scf.forall
+// TILES: three_kernel
+// PARALLEL-NOT: three_kernel
+// PARALLEL: mamba.kernel = "chunk_state"
 // LINALG: linalg.
 // LLVM: llvm.func @ssd(
 // PTX: .target sm_90a

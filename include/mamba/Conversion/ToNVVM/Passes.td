@@ -14,7 +14,8 @@ def ToNVVMPass : Pass<"mamba-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
   let summary = "Lower the kernels of a gpu.module to llvm and nvvm";
   let description = [{
     Input: `gpu.func` kernels in per-thread form, made of `gpu`, `scf`, `cf`,
-    `affine`, `arith`, `math`, `memref`, `index` and one-dimensional `vector`
+    `affine`, `arith`, `math`, `memref`, `index`, `nvgpu` (`ldmatrix`,
+    `mma.sync` and asynchronous copies) and one-dimensional `vector`
     operations. A kernel argument is an `index`, an integer, a float, or a
     memref of rank 0 or static shape, which becomes one pointer. `index` is 64
     bits wide. Output: `llvm.func`s without anything but `llvm` and `nvvm`. An
@@ -98,7 +99,8 @@ def ToNVVMPass : Pass<"mamba-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::cf::ControlFlowDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect",
+    "::mlir::vector::VectorDialect"
   ];
 }
 

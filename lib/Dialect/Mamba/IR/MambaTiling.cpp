@@ -5,13 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile of an operation is the same operation on slices of its operands. The
-// loops of an iteration domain are dimension roles, so which slice an operand
-// needs follows from the roles of its dimensions.
+// A tile of an operation is the same operation on slices of its operands.
 //
 //===----------------------------------------------------------------------===//
 
 #include "RoleSizes.h"
+#include "TileSlices.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -24,160 +23,6 @@ using namespace mlir;
 using namespace mamba;
 
 namespace {
-
-struct Slice {
-  OpFoldResult offset, size;
-};
-
-ArrayRef<Role> getLoops(Operation *op) {
-  static constexpr Role cumsum[] = {Role::Batch, Role::Heads, Role::Chunks};
-  static constexpr Role state[] = {Role::Batch, Role::Chunks, Role::Heads};
-  static constexpr Role pass[] = {Role::Batch, Role::Heads, Role::HeadDim,
-                                  Role::StateDim};
-  static constexpr Role out[] = {Role::Batch, Role::Chunks, Role::Heads,
-                                 Role::HeadDim};
-  static constexpr Role ssu[] = {Role::Batch, Role::Heads, Role::HeadDim};
-  if (isa<ChunkCumsumOp>(op))
-    return cumsum;
-  if (isa<ChunkStateOp>(op))
-    return state;
-  if (isa<StatePassOp>(op))
-    return pass;
-  if (isa<ChunkOutOp>(op))
-    return out;
-  assert(isa<SsuOp>(op) && "not a tiled operation");
-  return ssu;
-}
-
-/// The slices of an operation's operands and results for one tile.
-class TileSlices {
-public:
-  TileSlices(OpBuilder &b, Operation *op, ArrayRef<OpFoldResult> offsets,
-             ArrayRef<OpFoldResult> sizes)
-      : b(b), op(op), loc(op->getLoc()), loops(getLoops(op)), offsets(offsets),
-        sizes(sizes) {}
-
-  /// Whether the loop of `role` is cut into more than one tile, or may be.
-  bool isCut(Role role) {
-    std::optional<Slice> slice = getLoop(role);
-    return slice && !isSameSize(slice->size, getRoleSize(b, op, role));
-  }
-
-  std::optional<Slice> getLoop(Role role) {
-    auto *it = llvm::find(loops, role);
-    if (it == loops.end())
-      return std::nullopt;
-    size_t i = it - loops.begin();
-    return Slice{offsets[i], sizes[i]};
-  }
-
-  FailureOr<Slice> get(Role role) {
-    if (std::optional<Slice> loop = getLoop(role))
-      return *loop;
-    if (role == Role::Length && getLoop(Role::Chunks))
-      return getTokens(*getLoop(Role::Chunks));
-    if (role == Role::Groups)
-      return getGroups();
-    return Slice{b.getIndexAttr(0), getRoleSize(b, op, role)};
-  }
-
-  LogicalResult get(const ShapedValue &value,
-                    SmallVectorImpl<OpFoldResult> &valueOffsets,
-                    SmallVectorImpl<OpFoldResult> &valueSizes) {
-    for (Role role : value.roles) {
-      FailureOr<Slice> slice = get(role);
-      if (failed(slice))
-        return failure();
-      valueOffsets.push_back(slice->offset);
-      valueSizes.push_back(slice->size);
-    }
-    return success();
-  }
-
-  FailureOr<Value> extract(const ShapedValue &value) {
-    SmallVector<OpFoldResult> valueOffsets, valueSizes;
-    if (failed(get(value, valueOffsets, valueSizes)))
-      return failure();
-    return extract(value.value, valueOffsets, valueSizes);
-  }
-
-  Value extract(Value value, ArrayRef<OpFoldResult> valueOffsets,
-                ArrayRef<OpFoldResult> valueSizes) {
-    SmallVector<OpFoldResult> strides(valueOffsets.size(), b.getIndexAttr(1));
-    auto slice = tensor::ExtractSliceOp::create(b, loc, value, valueOffsets,
-                                                valueSizes, strides);
-    if (slice.getType() == value.getType() && !isCutShape(value, valueSizes)) {
-      slice.erase();
-      return value;
-    }
-    generated.push_back(slice);
-    return slice;
-  }
-
-  SmallVector<Operation *> takeGenerated() { return std::move(generated); }
-
-private:
-  /// Tokens of a run of chunks; the last chunk may be short.
-  Slice getTokens(Slice chunks) {
-    AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
-    int64_t chunk = *getChunkSize(op);
-    OpFoldResult length = getRoleSize(b, op, Role::Length);
-    OpFoldResult offset = affine::makeComposedFoldedAffineApply(
-        b, loc, d0 * chunk, {chunks.offset});
-    AffineExpr s0 = b.getAffineSymbolExpr(0);
-    AffineMap map =
-        AffineMap::get(2, 1, {d0 * chunk, s0 - d1 * chunk}, b.getContext());
-    // A constant size keeps the bound `size * chunk` visible to later passes.
-    OpFoldResult size = affine::makeComposedFoldedAffineMin(
-        b, loc, map, {chunks.size, chunks.offset, length});
-    return {offset, size};
-  }
-
-  FailureOr<Slice> getGroups() {
-    OpFoldResult groups = getRoleSize(b, op, Role::Groups);
-    std::optional<Slice> heads = getLoop(Role::Heads);
-    if (!heads || isConstantIntValue(groups, 1) || !isCut(Role::Heads))
-      return Slice{b.getIndexAttr(0), groups};
-    OpFoldResult allHeads = getRoleSize(b, op, Role::Heads);
-    std::optional<int64_t> size = getConstantIntValue(heads->size),
-                           h = getConstantIntValue(allHeads),
-                           g = getConstantIntValue(groups);
-    bool oneGroup = size == 1 || (size && h && g && (*h / *g) % *size == 0);
-    if (!oneGroup)
-      return failure();
-    auto value = [&](OpFoldResult ofr) {
-      return getValueOrCreateConstantIndexOp(b, loc, ofr);
-    };
-    Value ratio =
-        b.createOrFold<arith::DivUIOp>(loc, value(allHeads), value(groups));
-    Value group =
-        b.createOrFold<arith::DivUIOp>(loc, value(heads->offset), ratio);
-    return Slice{getAsOpFoldResult(group), b.getIndexAttr(1)};
-  }
-
-  /// Slices of every cut dimension are kept, even where types agree.
-  bool isCutShape(Value value, ArrayRef<OpFoldResult> valueSizes) {
-    for (auto [dim, size] : llvm::enumerate(valueSizes))
-      if (!isSameSize(size, tensor::getMixedSize(b, loc, value, dim)))
-        return true;
-    return false;
-  }
-
-  OpBuilder &b;
-  Operation *op;
-  Location loc;
-  ArrayRef<Role> loops;
-  ArrayRef<OpFoldResult> offsets, sizes;
-  SmallVector<Operation *> generated;
-};
-
-RankedTensorType getTileType(RankedTensorType type,
-                             ArrayRef<OpFoldResult> sizes) {
-  SmallVector<int64_t> shape;
-  for (OpFoldResult size : sizes)
-    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
-  return RankedTensorType::get(shape, type.getElementType());
-}
 
 /// A result without a dimension for a cut loop is the same in all tiles along
 /// it; the first tile owns it, the others insert nothing.
@@ -433,6 +278,45 @@ LogicalResult getPosition(OpBuilder &b, Operation *op, unsigned resultNumber,
   return success();
 }
 
+/// Whether `size` is read from dimension `dim` of `tensor`.
+bool isSizeOf(OpFoldResult size, Value tensor, int64_t dim) {
+  auto value = dyn_cast<Value>(size);
+  auto read = value ? value.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+  return read && read.getSource() == tensor && read.getConstantIndex() == dim;
+}
+
+/// The tile that computes one slice of a result: every dimension of it is a
+/// loop, or whole.
+FailureOr<TilingResult> tileForResult(OpBuilder &b, TilingInterface op,
+                                      unsigned resultNumber,
+                                      ArrayRef<OpFoldResult> offsets,
+                                      ArrayRef<OpFoldResult> sizes) {
+  ArrayRef<Role> loops = getLoops(op);
+  SmallVector<OpFoldResult> tileOffsets(loops.size(), b.getIndexAttr(0)),
+      tileSizes;
+  for (Role role : loops)
+    tileSizes.push_back(getRoleSize(b, op, role));
+  SmallVector<ShapedValue> values = getShapedValues(op);
+  const ShapedValue &result =
+      ArrayRef(values).take_back(op->getNumResults())[resultNumber];
+  for (auto [dim, role] : llvm::enumerate(result.roles)) {
+    const auto *it = llvm::find(loops, role);
+    if (it != loops.end()) {
+      OpFoldResult &size = tileSizes[it - loops.begin()];
+      tileOffsets[it - loops.begin()] = offsets[dim];
+      if (!isSizeOf(sizes[dim], op->getResult(resultNumber), dim))
+        size = sizes[dim];
+    } else if (!isSameSize(sizes[dim], getRoleSize(b, op, role))) {
+      return failure();
+    }
+  }
+  FailureOr<TilingResult> tiled =
+      op.getTiledImplementation(b, tileOffsets, tileSizes);
+  if (succeeded(tiled))
+    tiled->tiledValues = {tiled->tiledValues[resultNumber]};
+  return tiled;
+}
+
 SmallVector<Range> getDomain(OpBuilder &b, Operation *op) {
   SmallVector<Range> domain;
   for (Role role : getLoops(op))
@@ -462,6 +346,12 @@ SmallVector<Range> getDomain(OpBuilder &b, Operation *op) {
       SmallVector<OpFoldResult> &resultSizes) {                                \
     return getPosition(b, *this, resultNumber, offsets, sizes, resultOffsets,  \
                        resultSizes);                                           \
+  }                                                                            \
+  FailureOr<TilingResult> OP::generateResultTileValue(                         \
+      OpBuilder &b, unsigned resultNumber, ArrayRef<OpFoldResult> offsets,     \
+      ArrayRef<OpFoldResult> sizes) {                                          \
+    return tileForResult(b, cast<TilingInterface>(getOperation()),             \
+                         resultNumber, offsets, sizes);                        \
   }
 MAMBA_TILING(ChunkCumsumOp, tileByRole)
 MAMBA_TILING(ChunkStateOp, tileByRole)
@@ -471,7 +361,7 @@ MAMBA_TILING(SsuOp, tileSsu)
 #undef MAMBA_TILING
 
 SmallVector<int64_t> ChunkCumsumOp::getUnitTile() { return {1, 1, 1}; }
-SmallVector<int64_t> ChunkStateOp::getUnitTile() { return {1, 1, 1}; }
+SmallVector<int64_t> ChunkStateOp::getUnitTile() { return {1, 1, 1, 0, 0}; }
 SmallVector<int64_t> StatePassOp::getUnitTile() { return {1, 1, 0, 0}; }
 SmallVector<int64_t> ChunkOutOp::getUnitTile() { return {1, 1, 1, 0}; }
 SmallVector<int64_t> SsuOp::getUnitTile() { return {1, 1, 0}; }

@@ -1,4 +1,4 @@
-//===- DecomposeSsd.cpp - mamba.ssd as chunk operations -------------------===//
+//===- DecomposeSsd.cpp - Writes mamba.ssd as chunk operations ------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -19,18 +19,42 @@ using namespace mlir;
 using namespace mamba;
 
 namespace {
+/// Above it the products inside a chunk, whose share of a token grows with the
+/// chunk, outweigh what fewer chunks save.
+constexpr int64_t kLargestGpuChunk = 128;
+
 struct DecomposeSsd : mamba::impl::MambaDecomposeSsdPassBase<DecomposeSsd> {
+  using Base::Base;
+
   void runOnOperation() override {
+    if (chunk < 0) {
+      emitError(UnknownLoc::get(&getContext()))
+          << "expected option 'chunk' to be at least 0, got "
+          << chunk.getValue();
+      return signalPassFailure();
+    }
     SmallVector<SsdOp> ops;
     getOperation()->walk([&](SsdOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (SsdOp op : ops) {
       rewriter.setInsertionPoint(op);
+      op.setChunkSize(chooseChunk(op));
       FailureOr<SmallVector<Value>> results = op.decomposeOperation(rewriter);
       if (failed(results))
         return signalPassFailure();
       rewriter.replaceOp(op, *results);
     }
+  }
+
+  int64_t chooseChunk(SsdOp op) {
+    int64_t own = op.getChunkSize();
+    // The caller sees the chunks in the states; and padding at a chunk's start
+    // ends the run that was carried in.
+    if (op.getChunkStates() || op.getSeqIdx())
+      return own;
+    if (chunk)
+      return chunk;
+    return target == "cpu" ? own : std::min(own, kLargestGpuChunk);
   }
 };
 } // namespace

@@ -5,9 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tiling.h"
 #include "mamba/Dialect/Mamba/IR/DimensionRoles.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
+#include "mamba/Target/Targets.h"
+
+#include "mlir/AsmParser/AsmParser.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -36,6 +40,22 @@ int64_t chooseTile(int64_t size, int64_t limit, int64_t sharedBytes,
   return 1;
 }
 
+/// The largest divisor of `size` up to `limit`, if possible one that fragments
+/// of a matrix product divide.
+int64_t chooseDivisor(int64_t size, int64_t limit) {
+  if (size <= limit)
+    return size;
+  int64_t largest = 1;
+  for (int64_t tile = limit; tile > 1; --tile) {
+    if (size % tile)
+      continue;
+    if (tile % 16 == 0)
+      return tile;
+    largest = std::max(largest, tile);
+  }
+  return largest;
+}
+
 /// Head-dim rows of a state in a block, in f32 and with a rounded copy.
 int64_t chooseStateRows(const Problem &problem) {
   return chooseTile(problem.headDim, 16, problem.sharedBytes,
@@ -46,15 +66,125 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   using Base::Base;
 
   void runOnOperation() override {
+    llvm::Expected<const Target &> gpu = lookupGpuTarget(target);
+    if (!gpu) {
+      emitError(UnknownLoc::get(&getContext()))
+          << llvm::toString(gpu.takeError());
+      return signalPassFailure();
+    }
+    limit = sharedBytes ? sharedBytes : gpu->limits.sharedBytesPerBlock;
+    if (schedule != "auto" && !symbolizeSchedule(schedule)) {
+      emitError(UnknownLoc::get(&getContext()))
+          << "expected option 'schedule' to be auto, three_kernel or "
+             "chunk_parallel, got '"
+          << schedule << "'";
+      return signalPassFailure();
+    }
+    isFused = schedule != stringifySchedule(Schedule::ChunkParallel);
+    if (failed(obeyOption()))
+      return signalPassFailure();
+    // Producers come first: a state_pass reads whether they have a plan.
     getOperation()->walk([&](MambaTileOpInterface op) {
       if (op->hasAttr(kPlanAttrName) ||
           op->getParentOfType<LoopLikeOpInterface>())
         return;
-      op->setAttr(kPlanAttrName, choose(op));
+      if (PlanAttr plan = choose(op))
+        op->setAttr(kPlanAttrName, plan);
     });
   }
 
+  /// Plans given as options come before the chosen ones.
+  LogicalResult obeyOption() {
+    for (StringRef text : plans) {
+      auto [name, plan] = text.split('=');
+      Attribute attribute = parseAttribute(plan, &getContext());
+      auto parsed = dyn_cast_or_null<PlanAttr>(attribute);
+      if (!parsed) {
+        emitError(UnknownLoc::get(&getContext()))
+            << "expected a plan like chunk_out=#mamba.plan<...>, got '" << text
+            << "'";
+        return failure();
+      }
+      bool isUsed = false;
+      getOperation()->walk([&, name = name](MambaTileOpInterface op) {
+        if (op->getName().stripDialect() != name || op->hasAttr(kPlanAttrName) ||
+            op->getParentOfType<LoopLikeOpInterface>())
+          return;
+        op->setAttr(kPlanAttrName, parsed);
+        isUsed = true;
+      });
+      if (!isUsed) {
+        emitError(UnknownLoc::get(&getContext()))
+            << "expected an operation 'mamba." << name
+            << "' without a plan for '" << text << "'";
+        return failure();
+      }
+    }
+    return success();
+  }
+
   PlanAttr choose(MambaTileOpInterface op) {
+    if (auto state = dyn_cast<ChunkStateOp>(op.getOperation()))
+      return becomesPartOfPass(state) ? PlanAttr() : chooseChunkParallel(op);
+    if (!isFused)
+      return chooseChunkParallel(op);
+    if (auto pass = dyn_cast<StatePassOp>(op.getOperation())) {
+      auto state = pass.getStates().getDefiningOp<ChunkStateOp>();
+      bool fuses =
+          state && getOnlyStatePass(state) && !state->hasAttr(kPlanAttrName);
+      return fuses ? chooseFusedPass(state) : chooseChunkParallel(op);
+    }
+    if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
+      return chooseTiledOut(out);
+    return chooseChunkParallel(op);
+  }
+
+  /// Whether the blocks of the state_pass that reads `op` will compute it.
+  bool becomesPartOfPass(ChunkStateOp op) {
+    StatePassOp pass = getOnlyStatePass(op);
+    if (!pass)
+      return false;
+    auto byHand = pass->getAttrOfType<PlanAttr>(kPlanAttrName);
+    return byHand ? byHand.getSchedule() == Schedule::ThreeKernel : isFused;
+  }
+
+  PlanAttr chooseFusedPass(ChunkStateOp state) {
+    Problem problem = getProblem(state);
+    int64_t rows = chooseDivisor(problem.headDim, 64);
+    // The state, what a chunk adds, and the state rounded; the chunk's weights
+    // and B weighted by them.
+    auto bytes = [&](int64_t columns) {
+      return rows * columns * 12 +
+             problem.chunk * (4 + columns * problem.elementBytes);
+    };
+    int64_t columns = chooseDivisor(problem.stateDim, 32);
+    while (columns > 1 && bytes(columns) > problem.sharedBytes)
+      columns = chooseDivisor(problem.stateDim, columns / 2);
+    return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
+                         {1, 1, rows, columns}, {}, /*reduction=*/0,
+                         /*warps=*/4, /*stages=*/0, /*blocks=*/1);
+  }
+
+  PlanAttr chooseTiledOut(ChunkOutOp out) {
+    Problem problem = getProblem(out);
+    int64_t reduction = std::min<int64_t>(64, problem.chunk);
+    int64_t rows = reduction;
+    // Rows of C * B^T in f32 and rounded, of both products with P and of the
+    // result; the state may need a rounded copy.
+    int64_t copied = std::min(problem.stateDim, reduction);
+    auto bytes = [&](int64_t r) {
+      return problem.headDim * copied * 2 +
+             r * (reduction * (4 + problem.elementBytes) +
+                  problem.headDim * (8 + problem.elementBytes));
+    };
+    while (rows > 1 && bytes(rows) > problem.sharedBytes)
+      rows /= 2;
+    return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
+                         out.getUnitTile(), {rows, 0}, reduction, /*warps=*/4,
+                         /*stages=*/0, /*blocks=*/1);
+  }
+
+  PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
     Problem problem = getProblem(op);
     SmallVector<int64_t> tile = op.getUnitTile(), inner;
     int64_t warps = 8;
@@ -87,11 +217,11 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           tile[2] = chooseStateRows(problem);
         });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
-                         warps);
+                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1);
   }
 
   Problem getProblem(Operation *op) {
-    Problem problem{1, 1, 1, 4, sharedBytes};
+    Problem problem{1, 1, 1, 4, limit};
     for (const ShapedValue &value : getShapedValues(op)) {
       if (value.name == "x")
         problem.elementBytes = value.type.getElementTypeBitWidth() / 8;
@@ -107,5 +237,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     }
     return problem;
   }
+
+  int64_t limit = 0;
+  bool isFused = false;
 };
 } // namespace

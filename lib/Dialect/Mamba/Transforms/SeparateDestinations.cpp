@@ -33,9 +33,15 @@ struct SeparateDestinations
       SmallVector<OpOperand *> uses;
       for (OpOperand &use : op->getUses())
         uses.push_back(&use);
-      for (OpOperand *use :
-           llvm::drop_begin(llvm::reverse(uses), !uses.empty())) {
-        OpBuilder b(op);
+      bool isTaken = false; // by the first use in its block
+      for (OpOperand *use : llvm::reverse(uses)) {
+        Operation *user = use->getOwner();
+        // What a loop overwrites in each iteration must be made in each.
+        bool isInside =
+            user->getBlock() != op->getBlock() && isa<linalg::LinalgOp>(user);
+        if (!isInside && !std::exchange(isTaken, true))
+          continue;
+        OpBuilder b(isInside ? user : op);
         use->set(b.clone(*op)->getResult(0));
       }
     }

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mamba {
 #define GEN_PASS_DEF_MAMBATILEPASS
@@ -42,9 +43,13 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
         ops.push_back(op);
     });
     IRRewriter rewriter(&getContext());
-    for (MambaTileOpInterface op : ops)
+    for (MambaTileOpInterface op : ops) {
+      // Its reader comes later and computes it.
+      if (isForall && isFused(op))
+        continue;
       if (failed(tile(rewriter, op, isForall)))
         return signalPassFailure();
+    }
     if (!isForall)
       return;
     SmallVector<linalg::LinalgOp> others;
@@ -91,6 +96,32 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
     return success();
   }
 
+  /// Whether the loop around the operation's reader computes it.
+  static bool isFused(MambaTileOpInterface op) {
+    auto state = dyn_cast<ChunkStateOp>(op.getOperation());
+    StatePassOp pass = state ? getOnlyStatePass(state) : StatePassOp();
+    if (!pass || op->hasAttr(kPlanAttrName))
+      return false;
+    auto plan = pass->getAttrOfType<PlanAttr>(kPlanAttrName);
+    return plan && plan.getSchedule() == Schedule::ThreeKernel;
+  }
+
+  /// Computes in each block what its tile of a state_pass reads of `op`.
+  static LogicalResult fuse(IRRewriter &rewriter, ChunkStateOp op,
+                            StatePassOp tile) {
+    if (auto slice = tile.getStates().getDefiningOp<tensor::ExtractSliceOp>()) {
+      if (failed(fuseIntoSlice(rewriter, slice)))
+        return op.emitOpError("expected to be tiled as its reader is");
+    } else { // The only tile reads the whole.
+      rewriter.setInsertionPoint(tile);
+      auto whole = cast<ChunkStateOp>(rewriter.clone(*op));
+      rewriter.modifyOpInPlace(
+          tile, [&] { tile.getStatesMutable().assign(whole.getStates()); });
+    }
+    return eraseAllButSizes(rewriter,
+                            cast<MambaTileOpInterface>(op.getOperation()));
+  }
+
   LogicalResult tile(IRRewriter &rewriter, MambaTileOpInterface op,
                      bool isForall) {
     if (replaceIfEmpty(rewriter, op))
@@ -99,11 +130,19 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
     SmallVector<int64_t> sizes =
         plan ? SmallVector<int64_t>(plan.getTile()) : op.getUnitTile();
     StringRef name = op->getName().stripDialect();
+    ChunkStateOp fused;
+    if (auto pass = dyn_cast<StatePassOp>(op.getOperation()); pass && isForall)
+      fused = pass.getStates().getDefiningOp<ChunkStateOp>();
+    if (fused && !isFused(cast<MambaTileOpInterface>(fused.getOperation())))
+      fused = nullptr;
     FailureOr<scf::SCFTilingResult> tiled =
         tileToLoops(rewriter, op, sizes,
                     isForall ? scf::SCFTilingOptions::LoopType::ForallOp
                              : scf::SCFTilingOptions::LoopType::ForOp);
     if (failed(tiled))
+      return failure();
+    if (fused && failed(fuse(rewriter, fused,
+                             cast<StatePassOp>(tiled->tiledOps.front()))))
       return failure();
     if (!isForall || tiled->loops.empty())
       return success();

@@ -7,6 +7,7 @@
 
 #include "Tiling.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -121,4 +122,48 @@ bool mamba::isUnitTile(MambaTileOpInterface op) {
     auto [unit, range] = pair;
     return unit == 0 || isConstantIntValue(range.size, unit);
   });
+}
+
+StatePassOp mamba::getOnlyStatePass(ChunkStateOp op) {
+  return op->hasOneUse() ? dyn_cast<StatePassOp>(*op->user_begin())
+                         : StatePassOp();
+}
+
+FailureOr<MambaTileOpInterface>
+mamba::fuseIntoSlice(RewriterBase &rewriter, tensor::ExtractSliceOp slice) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(slice);
+  auto result = cast<OpResult>(slice.getSource());
+  FailureOr<TilingResult> tiled =
+      cast<TilingInterface>(result.getOwner())
+          .generateResultTileValue(rewriter, result.getResultNumber(),
+                                   slice.getMixedOffsets(),
+                                   slice.getMixedSizes());
+  if (failed(tiled))
+    return failure();
+  Value tile = tiled->tiledValues.front();
+  // The slice may drop unit dimensions.
+  if (tile.getType() != slice.getType())
+    tile = tensor::createCanonicalRankReducingExtractSliceOp(
+        rewriter, slice.getLoc(), tile, slice.getType());
+  rewriter.replaceOp(slice, tile);
+  return cast<MambaTileOpInterface>(tiled->tiledOps.front());
+}
+
+LogicalResult mamba::eraseAllButSizes(RewriterBase &rewriter,
+                                      MambaTileOpInterface op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  ReifiedRankedShapedTypeDims shapes;
+  if (failed(reifyResultShapes(rewriter, op, shapes)))
+    return op->emitOpError("expected results of known shapes");
+  for (auto [result, shape] : llvm::zip_equal(op->getResults(), shapes))
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
+      auto size = cast<tensor::DimOp>(user);
+      rewriter.replaceOp(
+          size, getValueOrCreateConstantIndexOp(
+                    rewriter, op.getLoc(), shape[*size.getConstantIndex()]));
+    }
+  rewriter.eraseOp(op);
+  return success();
 }

@@ -10,6 +10,7 @@
 
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mamba {
 
@@ -31,6 +32,18 @@ bool replaceIfEmpty(mlir::RewriterBase &rewriter, MambaTileOpInterface op);
 
 /// Whether `op` is a unit tile, which its decomposition accepts.
 bool isUnitTile(MambaTileOpInterface op);
+
+/// The state_pass that is the only user of `op`, or null.
+StatePassOp getOnlyStatePass(ChunkStateOp op);
+
+/// Replaces a slice of a result of an operation that tiles by the tile that
+/// computes it. Fails if no tile computes that slice only.
+mlir::FailureOr<MambaTileOpInterface>
+fuseIntoSlice(mlir::RewriterBase &rewriter, mlir::tensor::ExtractSliceOp slice);
+
+/// Erases an operation of whose results only sizes are read any more.
+llvm::LogicalResult eraseAllButSizes(mlir::RewriterBase &rewriter,
+                                     MambaTileOpInterface op);
 
 } // namespace mamba
 

@@ -8,6 +8,7 @@
 #include "Tiling.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -48,9 +49,12 @@ struct ToLinalg : mamba::impl::MambaToLinalgPassBase<ToLinalg> {
     SmallVector<MambaTileOpInterface> ops;
     getOperation()->walk([&](MambaTileOpInterface op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
-    for (MambaTileOpInterface op : ops)
-      if (failed(lower(rewriter, op)))
+    // Readers first: what they read a slice at a time is computed there.
+    for (MambaTileOpInterface op : llvm::reverse(ops)) {
+      FailureOr<MambaTileOpInterface> place = fuse(rewriter, op);
+      if (failed(place) || failed(lower(rewriter, *place)))
         return signalPassFailure();
+    }
     // A tile's slice of a slice is a slice; a result without its unit
     // dimensions goes where the tile with them went.
     RewritePatternSet patterns(&getContext());
@@ -61,6 +65,28 @@ struct ToLinalg : mamba::impl::MambaToLinalgPassBase<ToLinalg> {
         &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
+  }
+
+  /// Moves a tile of a block whose only reader is a slice in an inner loop to
+  /// that slice, if a tile of it computes that.
+  FailureOr<MambaTileOpInterface> fuse(IRRewriter &rewriter,
+                                       MambaTileOpInterface op) {
+    auto readers = llvm::make_filter_range(op->getUsers(), [](Operation *user) {
+      return !isa<tensor::DimOp>(user);
+    });
+    if (!op->getParentOfType<scf::ForallOp>() ||
+        !llvm::hasSingleElement(readers))
+      return op;
+    auto slice = dyn_cast<tensor::ExtractSliceOp>(*readers.begin());
+    if (!slice || slice->getBlock() == op->getBlock() ||
+        !isa<LoopLikeOpInterface>(slice->getParentOp()))
+      return op;
+    FailureOr<MambaTileOpInterface> tile = fuseIntoSlice(rewriter, slice);
+    if (failed(tile))
+      return op;
+    if (failed(eraseAllButSizes(rewriter, op)))
+      return failure();
+    return tile;
   }
 
   LogicalResult lower(IRRewriter &rewriter, MambaTileOpInterface op) {
@@ -86,7 +112,7 @@ struct ToLinalg : mamba::impl::MambaToLinalgPassBase<ToLinalg> {
             .decomposeOperation(rewriter);
     if (failed(results))
       return op->emitOpError("expected a unit tile");
-    if (plan && !plan.getInner().empty()) {
+    if (plan && (!plan.getInner().empty() || plan.getReduction())) {
       Value root = results->front();
       while (auto insert = root.getDefiningOp<tensor::InsertSliceOp>())
         root = insert.getSource();

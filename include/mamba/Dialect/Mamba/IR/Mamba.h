@@ -44,6 +44,9 @@ inline constexpr llvm::StringLiteral kPlanAttrName = "mamba.plan";
 /// Name of the kernel that a loop over blocks becomes: "chunk_state", ...
 inline constexpr llvm::StringLiteral kKernelAttrName = "mamba.kernel";
 
+/// Unit attribute of a block's program whose tiles are all vectors.
+inline constexpr llvm::StringLiteral kVectorizedAttrName = "mamba.vectorized";
+
 /// Name of an argument or result of a function: "x", "dt", "y", ...
 inline constexpr llvm::StringLiteral kNameAttrName = "mamba.name";
 
@@ -58,6 +61,10 @@ inline constexpr llvm::StringLiteral kOperationsAttrName = "mamba.operations";
 
 /// Names of an argument's or result's dynamic sizes, one string a dimension.
 inline constexpr llvm::StringLiteral kDimsAttrName = "mamba.dims";
+
+/// One `#mamba.layout` for each result of vector type, a unit attribute for
+/// each other one.
+inline constexpr llvm::StringLiteral kLayoutsAttrName = "mamba.layouts";
 
 } // namespace mamba
 

@@ -25,12 +25,20 @@ def Mamba_MaskAttr : EnumAttr<Mamba_Dialect, Mamba_Mask, "mask"> {
 
 def Mamba_ScheduleChunkParallel
     : I32EnumAttrCase<"ChunkParallel", 0, "chunk_parallel">;
+def Mamba_ScheduleThreeKernel
+    : I32EnumAttrCase<"ThreeKernel", 1, "three_kernel">;
 def Mamba_Schedule : I32EnumAttr<"Schedule",
-    "how the chunked scan is spread over kernels", [Mamba_ScheduleChunkParallel]> {
+    "how the chunked scan is spread over kernels",
+    [Mamba_ScheduleChunkParallel, Mamba_ScheduleThreeKernel]> {
   let cppNamespace = "::mamba";
   let genSpecializedAttr = 0;
 }
 def Mamba_ScheduleAttr : EnumAttr<Mamba_Dialect, Mamba_Schedule, "schedule"> {
+  let description = [{
+    `chunk_parallel`: every chunk operation is a kernel. `three_kernel`: what
+    the chunks add to the state is computed in the loop over chunks that sums
+    it, by the kernel of `mamba.state_pass`, and never lies in global memory.
+  }];
   let assemblyFormat = "$value";
 }
 
@@ -48,22 +56,56 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     * `inner`: sizes of the loops of the linalg operation that ends the tile
       program, computed at a time inside a block (0: all), which bound the
       block's shared memory.
+    * `reduction`: steps of the sum that a contraction in the tile program
+      takes at a time if it sums over a value computed in the program (0: all).
+      What it sums is then computed for these steps only.
     * `warps`: warps of 32 threads in a block.
+    * `stages`: buffers for each tile that a loop copies to shared memory: while
+      one is used the copies to the others are under way (1: copies are waited
+      for at once; 0: `mamba-pipeline`'s own number).
+    * `blocks`: blocks that a multiprocessor shall hold at a time, which bounds
+      the registers of a thread.
 
     ```mlir
     #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>
+    #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64 warps 4 stages 2 blocks 3>
     ```
   }];
   let parameters = (ins
     EnumParameter<Mamba_Schedule>:$schedule,
     ArrayRefParameter<"int64_t">:$tile,
     OptionalArrayRefParameter<"int64_t">:$inner,
-    DefaultValuedParameter<"int64_t", "4">:$warps
+    DefaultValuedParameter<"int64_t", "0">:$reduction,
+    DefaultValuedParameter<"int64_t", "4">:$warps,
+    DefaultValuedParameter<"int64_t", "0">:$stages,
+    DefaultValuedParameter<"int64_t", "1">:$blocks
   );
   let assemblyFormat = [{
     `<` $schedule `tile` `[` $tile `]` (`inner` `[` $inner^ `]`)?
-    (`warps` $warps^)? `>`
+    (`reduction` $reduction^)?
+    (`warps` $warps^)? (`stages` $stages^)? (`blocks` $blocks^)? `>`
   }];
+  let genVerifyDecl = 1;
+}
+
+def Mamba_LayoutAttr : AttrDef<Mamba_Dialect, "Layout"> {
+  let mnemonic = "layout";
+  let summary = "Which element of a vector each register of each thread holds";
+  let description = [{
+    A linear layout in its text form (docs/layouts.md): the coordinates that
+    the bits of register, lane and warp stand for. Sizes are powers of two; a
+    vector of another size has the layout of the next one, and registers past
+    its end do not exist. `mamba-assign-layouts` puts one for each result of
+    vector type into the array `mamba.layouts` of an operation.
+
+    ```mlir
+    #mamba.layout<"register[(0,1),(8,0)], lane[(0,2),(0,4),(1,0),(2,0),(4,0)] -> dim0[16], dim1[8]">
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"the layout as text">:$text);
+  // Printed as #layout, #layout1, .. with the text at the top of the file.
+  let genMnemonicAlias = 1;
+  let assemblyFormat = "`<` $text `>`";
   let genVerifyDecl = 1;
 }
 

@@ -86,8 +86,8 @@ def Mamba_ChunkStateOp : Mamba_TileOp<"chunk_state", [
     | `seq_idx` (optional) | `[b, L]` | i32 |
     | result | `[b, nc, H, P, N]` | f32 |
 
-    Iteration domain for tiling: `(b, nc, H)`, all parallel; a tile of more
-    than one head must cover all heads or one group.
+    Iteration domain for tiling: `(b, nc, H, P, N)`, all parallel; a tile of
+    more than one head must cover all heads or one group.
 
     ```mlir
     %s = mamba.chunk_state x(%x : tensor<2x?x24x64xbf16>)

@@ -49,7 +49,7 @@ class Mamba_TileOp<string mnemonic, list<Trait> traits = []>
     : Mamba_Op<mnemonic, !listconcat([
         DeclareOpInterfaceMethods<TilingInterface, [
           "getIterationDomain", "getLoopIteratorTypes", "getTiledImplementation",
-          "getResultTilePosition"]>,
+          "getResultTilePosition", "generateResultTileValue"]>,
         DeclareOpInterfaceMethods<MambaTileOpInterface>
       ], traits)> {
 }

@@ -9,6 +9,8 @@
 #define MAMBA_OPS_TD
 
 include "mamba/Dialect/Mamba/IR/MambaChunkOps.td"
+include "mamba/Dialect/Mamba/IR/MambaMemoryOps.td"
 include "mamba/Dialect/Mamba/IR/MambaModelOps.td"
+include "mamba/Dialect/Mamba/IR/MambaVectorOps.td"
 
 #endif // MAMBA_OPS_TD

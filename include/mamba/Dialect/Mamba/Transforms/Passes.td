@@ -17,6 +17,11 @@ def MambaDecomposeSsdPass : Pass<"mamba-decompose-ssd"> {
     chunks have the type in which `mamba.chunk_out` multiplies them, unless the
     operation returns them.
 
+    The chunk is a property of results a chunk: of `chunk_states`, and of the
+    rules for padding in packed sequences. Without either it only says how the
+    scan is computed, and a GPU takes chunks of at most 128 tokens: a token's
+    work inside of its chunk grows with the chunk.
+
     ```mlir
     %y = mamba.ssd chunk_size(128) x(%x : ..) dt(%dt : ..) .. -> y(..)
     ```
@@ -28,6 +33,13 @@ def MambaDecomposeSsdPass : Pass<"mamba-decompose-ssd"> {
     %y = mamba.chunk_out mask<causal> x(%x : ..) .. chunk_states(%h : ..) -> ..
     ```
   }];
+  let options = [
+    Option<"target", "target", "std::string", "\"cpu\"",
+           "Target of the code, which chooses the chunk">,
+    Option<"chunk", "chunk", "int64_t", "0",
+           "Tokens of a chunk where the operation leaves them open (0: at most "
+           "128 on a GPU, the operation's else)">
+  ];
   let dependentDialects = ["::mamba::MambaDialect"];
 }
 
@@ -90,8 +102,12 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     written by hand stays. Schedule `chunk_parallel`: every operation is one
     kernel and a block computes one unit tile, except that head-dim rows of
     `mamba.state_pass` and `mamba.ssu`, whose loops are element-wise in them,
-    are spread over blocks. `inner` is chosen so that a block's temporaries fit
-    in the target's shared memory.
+    are spread over blocks. Schedule `three_kernel`: a `mamba.chunk_state`
+    that only a `mamba.state_pass` reads has no plan, for it becomes part of
+    that operation's blocks, which hold a tile of the state; and the weights
+    of `mamba.chunk_out` are computed for some rows and columns at a time.
+    `auto` is `three_kernel`, where the operations allow it. Sizes are chosen
+    so that a block's temporaries fit in the target's shared memory.
 
     ```mlir
     %y = mamba.chunk_out mask<causal> .. -> tensor<2x?x24x64xbf16>
@@ -104,8 +120,16 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     ```
   }];
   let options = [
-    Option<"sharedBytes", "shared-bytes", "int64_t", "101376",
-           "Shared memory that a block's temporaries may take, in bytes">
+    Option<"target", "target", "std::string", "\"sm_90a\"",
+           "GPU whose limits the plans keep">,
+    Option<"schedule", "schedule", "std::string", "\"auto\"",
+           "How the chunked scan is spread over kernels: auto, three_kernel or "
+           "chunk_parallel">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "0",
+           "Shared memory that a block's temporaries may take, in bytes (0: "
+           "the target's limit)">,
+    ListOption<"plans", "plan", "std::string",
+               "Plans to use instead: OPERATION=#mamba.plan<...>">
   ];
   let dependentDialects = ["::mamba::MambaDialect"];
 }
@@ -118,6 +142,10 @@ def MambaTilePass : Pass<"mamba-tile"> {
     over `#gpu.block` that keeps the plan and carries the operation's name for
     its kernel; with `loops=for` a nest of `scf.for`. A result that updates an
     operand in place starts from that operand.
+
+    A `mamba.chunk_state` that only a `mamba.state_pass` of schedule
+    `three_kernel` reads, and that has no plan of its own, is fused into the
+    loop: each block computes what it reads of it.
 
     With `loops=forall`, `linalg` operations outside of loops are tiled too, so
     that all work is in kernels: by 256 along the innermost parallel loop, by 1
@@ -150,8 +178,9 @@ def MambaToLinalgPass : Pass<"mamba-to-linalg"> {
     Replaces every operation that tiles by its meaning on unit tiles, after
     tiling it to them with `scf.for` where it is larger. Rounding points are
     `arith.truncf`; exponents are clamped to at most 0; masks are selects. A
-    plan with `inner` sizes moves to the linalg operation that computes the
-    first result.
+    plan with `inner` or `reduction` sizes moves to the linalg operation that
+    computes the first result. An operation in a loop whose only reader is a
+    slice in an inner loop is computed there, a slice at a time.
 
     ```mlir
     %t = mamba.chunk_state x(%x : tensor<1x?x1x64xbf16>) B(%B : ..) ..
@@ -172,8 +201,125 @@ def MambaTileInnerPass : Pass<"mamba-tile-inner"> {
     Tiles every linalg operation that carries a plan with `inner` sizes by
     those sizes with `scf.for`, and fuses its producers into the loops, so that
     the temporaries between them are as small as the tile.
+
+    With `reduction`, contractions among them that sum over more steps, of an
+    operand computed in the tile program, sum that many steps at a time in an
+    `scf.for` that carries the accumulator, with the computation of what they
+    sum fused into it.
+
+    ```mlir
+    %w = linalg.generic .. -> tensor<64x128xbf16>
+    %r = linalg.matmul ins(%w, %x : tensor<64x128xbf16>, tensor<128x32xbf16>) outs(%zeros : ..)
+    ```
+    becomes, with `reduction 64`,
+    ```mlir
+    %r = scf.for %k = %c0 to %c128 step %c64 iter_args(%acc = %zeros) {
+      %w = linalg.generic .. -> tensor<64x64xbf16>
+      %xk = tensor.extract_slice %x[%k, 0] [64, 32] [1, 1] ..
+      %sum = linalg.matmul ins(%w, %xk : ..) outs(%acc : ..)
+      scf.yield %sum
+    }
+    ```
   }];
   let dependentDialects = ["::mamba::MambaDialect", "::mlir::scf::SCFDialect"];
+}
+
+def MambaVectorizePass : Pass<"mamba-vectorize"> {
+  let summary = "Keep the tiles of blocks in vectors";
+  let description = [{
+    Rewrites the program of every loop over blocks that holds a contraction of
+    matrices: what one linalg operation hands to the next is a vector, whose
+    shape is the smallest constant that bounds the tile's sizes. Only what comes
+    from outside of the block is read from a tensor, by `vector.transfer_read`,
+    and only results are written to one. Elements past the end of a tile are
+    zero where read and not written; where they would enter a sum, computed ones
+    are replaced by the sum's neutral element. A tensor that a loop carries
+    becomes a vector that it carries, unless tiles of a result are inserted into
+    it.
+
+    A loop has `mamba.vectorized` afterwards. If any of its operations cannot
+    work on vectors, a remark says why, and the loop stays as it is.
+
+    ```mlir
+    scf.forall (%b) in (%n) shared_outs(%o = %empty) -> (tensor<?x64xf32>) {
+      %t = affine.min (d0)[s0] -> (d0 * -128 + s0, 128) (%b)[%length]
+      %xt = tensor.extract_slice %x[%i, 0] [%t, 64] [1, 1] ..
+      %z = linalg.fill ins(%zero : f32) outs(%e : tensor<?x64xf32>) ..
+      %y = linalg.matmul ins(%xt, %w : ..) outs(%z : tensor<?x64xf32>) ..
+      scf.forall.in_parallel { tensor.parallel_insert_slice %y into %o[%i, 0] [%t, 64] .. }
+    }
+    ```
+    becomes
+    ```mlir
+    scf.forall (%b) in (%n) shared_outs(%o = %empty) -> (tensor<?x64xf32>) {
+      %xt = tensor.extract_slice %x[%i, 0] [%t, 64] [1, 1] ..
+      %xv = vector.transfer_read %xt[%c0, %c0], %pad {in_bounds = [false, true]} : .., vector<128x64xbf16>
+      %wv = vector.transfer_read %w[%c0, %c0], %pad {in_bounds = [true, true]} : ..
+      %yv = vector.contract .. %xv, %wv, %zeros : .. into vector<128x64xf32>
+      %ot = tensor.extract_slice %o[%i, 0] [%t, 64] [1, 1] ..
+      %y = vector.transfer_write %yv, %ot[%c0, %c0] {in_bounds = [false, true]} : ..
+      scf.forall.in_parallel { tensor.parallel_insert_slice %y into %o[%i, 0] [%t, 64] .. }
+    } {mamba.vectorized}
+    ```
+  }];
+  let options = [
+    Option<"all", "all", "bool", "false",
+           "Also loops over blocks without a contraction">,
+    Option<"maxElements", "max-elements", "int64_t", "65536",
+           "Elements that a vector may have">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"
+  ];
+}
+
+def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
+  let summary = "Do not compute tiles that a causal mask makes zero";
+  let description = [{
+    In a loop that sums contractions into the accumulator it carries, one
+    operand may be masked: selected to be 0 where the position in the columns
+    exceeds the one in the rows. Iterations whose columns lie wholly right of
+    the last row add nothing, so the loop ends before them. A factor 0 counts
+    as nothing even if the other operand holds an infinity or a NaN there: that
+    is what masking means. The mask may be the conjunction of this comparison
+    and others, and the masked value may be rounded after the selection.
+
+    ```mlir
+    %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %zeros) {
+      %w = linalg.generic .. { // row = linalg.index 0 + %i, column = linalg.index 1 + %j
+        %le = arith.cmpi ule, %column, %row : index
+        %m = arith.select %le, %v, %zero : f32 .. } -> tensor<?x?xf32>
+      %sum = linalg.matmul ins(%w, %xj : ..) outs(%acc : ..)
+      scf.yield %sum
+    }
+    ```
+    becomes, where the tile has `%rows` rows,
+    ```mlir
+    %end = affine.min affine_map<(i)[n, rows] -> (n, i + rows)>(%i)[%n, %rows]
+    %r = scf.for %j = %c0 to %end step %c64 iter_args(%acc = %zeros) { .. }
+    ```
+
+    With `peel`, iterations whose columns lie wholly left of the first row have
+    a loop of their own in front, in which the comparison is true.
+
+    ```mlir
+    %split = affine.min affine_map<(i)[end] -> (((i + 1) floordiv 64) * 64, end)>(%i)[%end]
+    %s = scf.for %j = %c0 to %split step %c64 iter_args(%acc = %zeros) { .. } // no select
+    %r = scf.for %j = %split to %end step %c64 iter_args(%acc = %s) { .. }
+    ```
+  }];
+  let options = [
+    Option<"peel", "peel", "bool", "false",
+           "Make a loop of its own of the iterations without masked elements">
+  ];
+  let statistics = [
+    Statistic<"numFolded", "loops-shortened",
+              "Loops that end before masked iterations">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect"
+  ];
 }
 
 def MambaResultsToArgumentsPass
@@ -204,7 +350,8 @@ def MambaSeparateDestinationsPass : Pass<"mamba-separate-destinations"> {
   let description = [{
     CSE merges equal `tensor.empty` and `linalg.fill` operations; bufferization
     would then copy the shared tensor for every operation that writes it. This
-    pass gives each use a tensor of its own again.
+    pass gives each use a tensor of its own again, and a linalg operation in a
+    loop one that is made in the loop.
   }];
 }
 

@@ -1,0 +1,303 @@
+//===- LayoutRules.cpp - How layouts follow from operations ---------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LayoutRules.h"
+
+#include "mamba/Layout/Distributed.h"
+#include "mamba/Layout/Fragments.h"
+#include "mamba/Layout/Padding.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mamba;
+
+SmallVector<uint32_t, 4> mamba::getExtents(VectorType type) {
+  return SmallVector<uint32_t, 4>(type.getShape());
+}
+
+SmallVector<uint32_t, 4> mamba::getPaddedShape(VectorType type) {
+  return mamba::getPaddedShape(getExtents(type));
+}
+
+LayoutAttr mamba::toAttribute(MLIRContext *context,
+                              const LinearLayout &layout) {
+  return LayoutAttr::get(context, layout.str());
+}
+
+LinearLayout mamba::toLayout(LayoutAttr attribute) {
+  // The attribute's verifier has parsed it.
+  return llvm::cantFail(LinearLayout::parse(attribute.getText()));
+}
+
+/// Renames outputs: output i of the result is outs[i] of `layout`.
+static LinearLayout pickOuts(const LinearLayout &layout,
+                             ArrayRef<int64_t> picked) {
+  SmallVector<std::string, 4> names;
+  for (int64_t dim : picked)
+    names.push_back(tensorDim(dim));
+  SmallVector<StringRef, 4> refs(names.begin(), names.end());
+  LinearLayout chosen = layout.selectOuts(refs);
+  LayoutDims outs;
+  for (auto [index, dim] : llvm::enumerate(chosen.getOuts()))
+    outs.push_back({tensorDim(index), dim.bits});
+  return LinearLayout::fromColumns(LayoutDims(chosen.getIns()), std::move(outs),
+                                   BinaryVectors(chosen.getColumns()));
+}
+
+LinearLayout mamba::permuteLayout(const LinearLayout &layout,
+                                  ArrayRef<int64_t> permutation) {
+  return pickOuts(layout, permutation);
+}
+
+std::optional<LinearLayout>
+mamba::restrictLayout(const LinearLayout &layout, ArrayRef<uint32_t> shape) {
+  LayoutDims ins, outs;
+  for (auto [index, size] : llvm::enumerate(shape))
+    outs.push_back({tensorDim(index), llvm::Log2_32_Ceil(size)});
+  BinaryVectors columns;
+  for (const LayoutDim &in : layout.getIns()) {
+    unsigned kept = 0;
+    for (unsigned bit = 0; bit < in.bits; ++bit) {
+      Coordinates at = layout.getBasis(in.name, bit);
+      bool outside = false, isZero = true;
+      for (auto [coordinate, out] : llvm::zip_equal(at, outs)) {
+        outside |= coordinate >= out.size();
+        isZero &= coordinate == 0;
+      }
+      if (outside) {
+        // It must not reach back inside together with another one.
+        unsigned parts = llvm::count_if(at, [](uint32_t c) { return c != 0; });
+        if (in.name != kRegister || parts != 1)
+          return std::nullopt;
+        continue;
+      }
+      if (isZero && in.name == kRegister)
+        continue;
+      uint64_t flat = 0;
+      unsigned shift = 0;
+      for (auto [coordinate, out] : llvm::zip_equal(at, outs)) {
+        flat |= uint64_t(coordinate) << shift;
+        shift += out.bits;
+      }
+      columns.push_back(flat);
+      ++kept;
+    }
+    ins.push_back({in.name, kept});
+  }
+  return LinearLayout::fromColumns(std::move(ins), std::move(outs),
+                                   std::move(columns));
+}
+
+bool mamba::isElementwise(Operation *op) {
+  return OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1;
+}
+
+std::optional<ContractionShape>
+ContractionShape::get(vector::ContractionOp contraction) {
+  SmallVector<AffineMap, 4> maps = contraction.getIndexingMapsArray();
+  auto accType = dyn_cast<VectorType>(contraction.getAccType());
+  if (!accType || accType.getRank() != 2 ||
+      contraction.getKind() != vector::CombiningKind::ADD ||
+      contraction.getIteratorTypes().size() != 3)
+    return std::nullopt;
+  for (AffineMap map : maps)
+    if (map.getNumResults() != 2 || !map.isProjectedPermutation())
+      return std::nullopt;
+  unsigned m = maps[2].getDimPosition(0), n = maps[2].getDimPosition(1);
+  unsigned k = 3 - m - n;
+  ContractionShape shape;
+  bool lhsHasM = llvm::is_contained(maps[0].getResults(),
+                                    getAffineDimExpr(m, maps[0].getContext()));
+  shape.a = lhsHasM ? 0 : 1;
+  shape.b = 1 - shape.a;
+  auto reads = [&](unsigned operand, unsigned first, unsigned second) {
+    return maps[operand].getDimPosition(0) == first &&
+           maps[operand].getDimPosition(1) == second;
+  };
+  if (reads(shape.a, k, m))
+    shape.aTransposed = true;
+  else if (!reads(shape.a, m, k))
+    return std::nullopt;
+  if (reads(shape.b, n, k))
+    shape.bTransposed = true;
+  else if (!reads(shape.b, k, n))
+    return std::nullopt;
+  auto aType = cast<VectorType>(contraction->getOperand(shape.a).getType());
+  shape.m = llvm::PowerOf2Ceil(accType.getDimSize(0));
+  shape.n = llvm::PowerOf2Ceil(accType.getDimSize(1));
+  shape.k = llvm::PowerOf2Ceil(aType.getDimSize(shape.aTransposed ? 0 : 1));
+  return shape;
+}
+
+ContractionStrategy mamba::chooseStrategy(vector::ContractionOp contraction,
+                                          const ContractionShape &shape) {
+  Type lhs = contraction.getLhsType().getElementType();
+  bool isHalf = (lhs.isBF16() || lhs.isF16()) &&
+                lhs == contraction.getRhsType().getElementType() &&
+                getElementTypeOrSelf(contraction.getAccType()).isF32();
+  // Whole fragments, of which padding takes none apart.
+  auto accType = cast<VectorType>(contraction.getAccType());
+  auto aType = cast<VectorType>(contraction->getOperand(shape.a).getType());
+  bool fits = accType.getDimSize(0) % 16 == 0 &&
+              accType.getDimSize(1) % 8 == 0 &&
+              aType.getDimSize(shape.aTransposed ? 0 : 1) % 16 == 0;
+  return isHalf && fits ? ContractionStrategy::MmaSync
+                        : ContractionStrategy::Fma;
+}
+
+/// Each thread holds the sums of a small rectangle, and needs a row of the one
+/// side and a column of the other for each step.
+static ContractionLayouts getFmaLayouts(const ContractionShape &shape,
+                                        uint32_t warpsM, uint32_t warpsN) {
+  BlockedShape block;
+  uint32_t lanesN = std::min<uint32_t>(8, shape.n);
+  uint32_t lanesM = 32 / lanesN;
+  block.elements = {1, std::min<uint32_t>(4, std::max(1u, shape.n / lanesN))};
+  block.lanes = {lanesM, lanesN};
+  block.warps = {warpsM, warpsN};
+  block.order = {1, 0};
+  ContractionLayouts layouts{ContractionStrategy::Fma, {}, {}, {}};
+  layouts.result = blockedLayout({shape.m, shape.n}, block);
+  LinearLayout rows = sliceLayout(layouts.result, 1);
+  layouts.a = rows * LinearLayout::identity(kRegister, tensorDim(1), shape.k);
+  LinearLayout columns =
+      sliceLayout(layouts.result, 0).renameOut(tensorDim(0), tensorDim(1));
+  layouts.b = pickOuts(
+      columns * LinearLayout::identity(kRegister, tensorDim(0), shape.k),
+      {0, 1});
+  return layouts;
+}
+
+ContractionLayouts
+mamba::getContractionLayouts(const ContractionShape &shape,
+                             ContractionStrategy strategy, uint32_t warpsM,
+                             uint32_t warpsN) {
+  ContractionLayouts layouts{strategy, {}, {}, {}};
+  if (strategy == ContractionStrategy::Fma) {
+    layouts = getFmaLayouts(shape, warpsM, warpsN);
+  } else {
+    layouts.a = mmaLayout(MmaOperand::A, 16, {shape.m, shape.k}, warpsM, warpsN);
+    layouts.b = mmaLayout(MmaOperand::B, 16, {shape.k, shape.n}, warpsM, warpsN);
+    layouts.result =
+        mmaLayout(MmaOperand::C, 16, {shape.m, shape.n}, warpsM, warpsN);
+  }
+  if (shape.aTransposed)
+    layouts.a = permuteLayout(layouts.a, {1, 0});
+  if (shape.bTransposed)
+    layouts.b = permuteLayout(layouts.b, {1, 0});
+  return layouts;
+}
+
+/// The layout of a value that is repeated along new first dimensions.
+static LinearLayout dropLeadingDims(const LinearLayout &layout,
+                                    unsigned count) {
+  LinearLayout slice = layout;
+  for (unsigned i = 0; i < count; ++i)
+    slice = sliceLayout(slice, 0);
+  return slice;
+}
+
+std::optional<LinearLayout>
+mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
+  Operation *op = operand.getOwner();
+  auto type = cast<VectorType>(operand.get().getType());
+  if (isElementwise(op))
+    return result;
+  if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
+    return dropLeadingDims(result, result.getOuts().size() - type.getRank());
+  if (auto transpose = dyn_cast<vector::TransposeOp>(op)) {
+    SmallVector<int64_t> inverse = invertPermutationVector(
+        SmallVector<int64_t>(transpose.getPermutation()));
+    return permuteLayout(result, inverse);
+  }
+  if (isa<vector::ExtractStridedSliceOp>(op))
+    return coverShape(result, getPaddedShape(type));
+  return std::nullopt;
+}
+
+std::optional<LinearLayout>
+mamba::getResultLayout(OpOperand &operand, const LinearLayout &layout) {
+  Operation *op = operand.getOwner();
+  if (op->getNumResults() != 1)
+    return std::nullopt;
+  auto type = dyn_cast<VectorType>(op->getResult(0).getType());
+  if (!type)
+    return std::nullopt;
+  if (isElementwise(op))
+    return layout;
+  if (auto transpose = dyn_cast<vector::TransposeOp>(op))
+    return permuteLayout(layout, transpose.getPermutation());
+  if (isa<vector::ExtractStridedSliceOp>(op))
+    return restrictLayout(layout, getPaddedShape(type));
+  if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op)) {
+    if (operand.getOperandNumber() != 0)
+      return layout;
+    LinearLayout slice = layout;
+    SmallVector<bool> mask = reduction.getReductionMask();
+    for (unsigned dim = mask.size(); dim-- > 0;)
+      if (mask[dim])
+        slice = sliceLayout(slice, dim);
+    return slice;
+  }
+  return std::nullopt;
+}
+
+LinearLayout mamba::widenForMemory(const LinearLayout &layout,
+                                   unsigned elementBytes, unsigned bytes) {
+  unsigned last = layout.getOuts().size() - 1;
+  unsigned wanted =
+      std::min(llvm::Log2_32(std::max(bytes / elementBytes, 1u)),
+               layout.getOuts()[last].bits);
+  unsigned shift = layout.getTotalOutBits() - layout.getOuts()[last].bits;
+  unsigned registers = layout.getInBits(kRegister);
+  BinaryVectors columns(layout.getColumns());
+  // Bits of registers come first; their order among themselves is free.
+  auto position = [&](StringRef in) {
+    unsigned start = 0;
+    for (const LayoutDim &dim : layout.getIns()) {
+      if (dim.name == in)
+        return start;
+      start += dim.bits;
+    }
+    return start;
+  };
+  unsigned firstRegister = position(kRegister), firstLane = position(kLane);
+  for (unsigned bit = 0; bit < wanted; ++bit) {
+    uint64_t target = uint64_t(1) << (shift + bit);
+    auto find = [&](unsigned from, unsigned count) -> std::optional<unsigned> {
+      for (unsigned i = from; i < from + count; ++i)
+        if (columns[i] == target)
+          return i;
+      return std::nullopt;
+    };
+    if (std::optional<unsigned> own =
+            find(firstRegister + bit, registers - std::min(bit, registers))) {
+      std::swap(columns[*own], columns[firstRegister + bit]);
+      continue;
+    }
+    std::optional<unsigned> lane = find(firstLane, layout.getInBits(kLane));
+    if (!lane)
+      break;
+    // A register bit that stands for a later column takes the lane's place.
+    std::optional<unsigned> later;
+    for (unsigned i = firstRegister + bit; i < firstRegister + registers; ++i)
+      if (llvm::isPowerOf2_64(columns[i]) && columns[i] > target &&
+          columns[i] >= (uint64_t(1) << (shift + wanted)))
+        if (!later || columns[i] < columns[*later])
+          later = i;
+    if (!later)
+      break;
+    std::swap(columns[*lane], columns[*later]);
+    std::swap(columns[*later], columns[firstRegister + bit]);
+  }
+  return LinearLayout::fromColumns(LayoutDims(layout.getIns()),
+                                   LayoutDims(layout.getOuts()),
+                                   std::move(columns));
+}

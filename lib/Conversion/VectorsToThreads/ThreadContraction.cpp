@@ -1,0 +1,152 @@
+//===- ThreadContraction.cpp - Products of fragments ----------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadProgram.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace mamba;
+
+namespace {
+
+/// Row and column (of the product's roles) of the first element of each
+/// fragment, and where the thread's vector holds the fragment.
+class Fragments {
+public:
+  Fragments(const Held &held, bool transposed, unsigned size) : size(size) {
+    for (unsigned i = 0; i + size <= held.size(); i += size) {
+      Coordinates at = held.at(i);
+      if (transposed)
+        std::swap(at[0], at[1]);
+      places.push_back({{at[0], at[1]}, i});
+      byPlace[{at[0], at[1]}] = i;
+    }
+  }
+
+  std::optional<unsigned> find(uint32_t row, uint32_t column) const {
+    auto it = byPlace.find({row, column});
+    return it == byPlace.end() ? std::nullopt : std::optional(it->second);
+  }
+
+  struct Place {
+    std::pair<uint32_t, uint32_t> at;
+    unsigned position;
+  };
+  SmallVector<Place> places;
+  unsigned size;
+
+private:
+  std::map<std::pair<uint32_t, uint32_t>, unsigned> byPlace;
+};
+
+} // namespace
+
+LogicalResult
+ThreadProgram::rewriteContraction(vector::ContractionOp op) {
+  std::optional<ContractionShape> shape = ContractionShape::get(op);
+  if (!shape)
+    return op.emitOpError("expected a product of two matrices");
+  ContractionStrategy strategy = chooseStrategy(op, *shape);
+  bool isMma = strategy == ContractionStrategy::MmaSync;
+  Value aOperand = op->getOperand(shape->a), bOperand = op->getOperand(shape->b);
+  Held aHeld = getHeld(aOperand), bHeld = getHeld(bOperand),
+       cHeld = getHeld(op.getResult());
+  Fragments as(aHeld, shape->aTransposed, isMma ? 8 : 1);
+  Fragments bs(bHeld, shape->bTransposed, isMma ? 4 : 1);
+  Fragments cs(cHeld, false, isMma ? 4 : 1);
+  Value a = map.lookup(aOperand), bValue = map.lookup(bOperand),
+        acc = map.lookup(op.getAcc());
+  auto accType = cast<VectorType>(acc.getType());
+  Type f32 = b.getF32Type();
+  // The steps along k, in order.
+  SmallVector<uint32_t> steps;
+  for (const Fragments::Place &place : as.places)
+    if (!llvm::is_contained(steps, place.at.second))
+      steps.push_back(place.at.second);
+  llvm::sort(steps);
+
+  auto take = [&](Value vector, unsigned position, unsigned count) -> Value {
+    SmallVector<int64_t> positions;
+    for (unsigned i = 0; i < count; ++i)
+      positions.push_back(position + i);
+    return pick(vector, positions);
+  };
+  // Each fragment in the shape of the instruction, made once.
+  std::map<std::pair<unsigned, unsigned>, Value> shaped;
+  auto fragment = [&](unsigned side, Value vector, unsigned position,
+                      unsigned count) -> Value {
+    Value &value = shaped[{side, position}];
+    if (!value) {
+      auto type = VectorType::get({int64_t(count / 2), 2},
+                                  getElementTypeOrSelf(vector));
+      value = vector::ShapeCastOp::create(b, loc(), type,
+                                          take(vector, position, count));
+    }
+    return value;
+  };
+  SmallVector<Value> sums;
+  for (const Fragments::Place &place : cs.places) {
+    if (isMma) {
+      auto type = VectorType::get({2, 2}, f32);
+      sums.push_back(vector::ShapeCastOp::create(
+          b, loc(), type, take(acc, place.position, 4)));
+    } else {
+      sums.push_back(vector::ExtractOp::create(b, loc(), acc, place.position));
+    }
+  }
+  auto contract = arith::FastMathFlagsAttr::get(b.getContext(),
+                                                arith::FastMathFlags::contract);
+  std::map<std::pair<unsigned, unsigned>, Value> widened;
+  auto scalar = [&](unsigned side, Value vector, unsigned position) -> Value {
+    Value &value = widened[{side, position}];
+    if (!value) {
+      value = vector::ExtractOp::create(b, loc(), vector, position);
+      if (value.getType() != f32)
+        value = arith::ExtFOp::create(b, loc(), f32, value);
+    }
+    return value;
+  };
+  for (uint32_t k : steps)
+    for (auto [index, place] : llvm::enumerate(cs.places)) {
+      std::optional<unsigned> aAt = as.find(place.at.first, k);
+      std::optional<unsigned> bAt = bs.find(k, place.at.second);
+      if (!aAt || !bAt)
+        return op.emitOpError("expected operands that hold what the result "
+                              "needs, got layouts ")
+               << aHeld.layout.str() << " and " << bHeld.layout.str() << " for "
+               << cHeld.layout.str();
+      Value &sum = sums[index];
+      if (isMma) {
+        sum = nvgpu::MmaSyncOp::create(
+            b, loc(), fragment(0, a, *aAt, 8), fragment(1, bValue, *bAt, 4),
+            sum, ArrayRef<int64_t>{16, 8, 16});
+        continue;
+      }
+      Value product = arith::MulFOp::create(
+          b, loc(), scalar(0, a, *aAt), scalar(1, bValue, *bAt), contract);
+      sum = arith::AddFOp::create(b, loc(), sum, product, contract);
+    }
+  SmallVector<Value> elements(accType.getDimSize(0));
+  for (auto [place, sum] : llvm::zip_equal(cs.places, sums)) {
+    if (!isMma) {
+      elements[place.position] = sum;
+      continue;
+    }
+    Value flat = vector::ShapeCastOp::create(b, loc(),
+                                             VectorType::get({4}, f32), sum);
+    for (unsigned i = 0; i < 4; ++i)
+      elements[place.position + i] =
+          vector::ExtractOp::create(b, loc(), flat, i);
+  }
+  map.map(op.getResult(),
+          vector::FromElementsOp::create(b, loc(), accType, elements));
+  return success();
+}

@@ -1,0 +1,514 @@
+//===- ThreadMemory.cpp - Reads, writes and copies ------------------------===//
+//
+// Licensed under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Divisors.h"
+#include "ThreadProgram.h"
+
+#include "mamba/Conversion/StagedBuffers.h"
+#include "mamba/Layout/Padding.h"
+#include "mamba/Layout/SharedMemory.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mamba;
+
+/// Arguments of kernels are aligned to this many bytes (docs/abi.md).
+static constexpr int64_t kBaseAlignment = 16;
+
+/// Threads' accesses to global memory, in groups of contiguous elements.
+struct ThreadProgram::Access {
+  Access(const Held &held) : held(held) {}
+  const Held &held;
+  Value memref;
+  /// First index of the vector in each dimension.
+  SmallVector<Value> indices;
+  /// The thread's part of the coordinates, as an index, and its possible bits.
+  SmallVector<Value> parts;
+  SmallVector<uint64_t> possible;
+  /// Sizes to compare with; null where every element is in bounds.
+  SmallVector<Value> sizes;
+  /// Elements of a group.
+  unsigned width = 1;
+  unsigned alignment = 1;
+};
+
+ThreadProgram::Access
+ThreadProgram::planAccess(const Held &held, VectorType type, Value memref,
+                          Value original, ValueRange indices,
+                          ArrayRef<bool> inBounds) {
+  Access access(held);
+  access.memref = memref;
+  unsigned rank = type.getRank(), last = rank - 1;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    access.indices.push_back(map.lookupOrDefault(indices[dim]));
+    access.parts.push_back(getThreadPart(held.layout, dim));
+    access.possible.push_back(getThreadBits(held.layout, dim));
+    Value size;
+    if (!inBounds[dim])
+      size = memref::DimOp::create(b, loc(), memref, dim);
+    access.sizes.push_back(size);
+  }
+  // The widest access that the layout, the sizes and the addresses allow.
+  int64_t bytes =
+      std::max(1u, type.getElementType().isIndex()
+                       ? 8
+                       : type.getElementTypeBitWidth() / 8);
+  KnownDivisors known = getKnownDivisors(original);
+  int64_t aligned = known.offset;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    int64_t index = getKnownDivisor(indices[dim]);
+    bool isLast = dim == last;
+    aligned = std::min(aligned, isLast ? index : known.strides[dim]);
+  }
+  int64_t offset;
+  SmallVector<int64_t> strides;
+  bool isContiguous =
+      succeeded(cast<MemRefType>(memref.getType())
+                    .getStridesAndOffset(strides, offset)) &&
+      strides[last] == 1 && inBounds[last];
+  unsigned width = 1;
+  while (isContiguous && width * 2 * bytes <= kBaseAlignment &&
+         aligned % (width * 2) == 0 && type.getDimSize(last) % (width * 2) == 0)
+    width *= 2;
+  // As many registers as hold neighbours.
+  unsigned held_ = 1;
+  for (unsigned bit = 0; bit < held.layout.getInBits(kRegister); ++bit) {
+    Coordinates at = held.layout.getBasis(kRegister, bit);
+    for (auto [dim, coordinate] : llvm::enumerate(at))
+      if (coordinate != (dim == last ? held_ : 0))
+        at.clear();
+    if (at.empty() || (access.possible[last] & (held_ * 2 - 1)))
+      break;
+    held_ *= 2;
+  }
+  access.width = std::min(width, held_);
+  access.alignment = access.width * bytes;
+  return access;
+}
+
+std::pair<SmallVector<Value>, Value>
+ThreadProgram::getPlace(const Access &access, unsigned group) {
+  Coordinates at = access.held.at(group);
+  bool isPartial = access.held.isPartial(group);
+  SmallVector<Value> place;
+  Value within;
+  auto require = [&](Value condition) {
+    within = within ? arith::AndIOp::create(b, loc(), within, condition)
+                          .getResult()
+                    : condition;
+  };
+  for (auto [dim, coordinate] : llvm::enumerate(at)) {
+    uint64_t possible = access.possible[dim];
+    Value own = addConstant(access.parts[dim], possible, coordinate & possible);
+    if (isPartial) {
+      // Past the extent of the vector itself.
+      Value inside = addConstant(access.parts[dim], possible, coordinate);
+      require(arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::ult, inside,
+                                    constantI32(access.held.extents[dim])));
+    }
+    Value index = toIndex(own);
+    index = arith::AddIOp::create(b, loc(), access.indices[dim], index);
+    if (uint64_t rest = coordinate & ~possible)
+      index = arith::AddIOp::create(b, loc(), index, constantIndex(rest));
+    place.push_back(index);
+    if (access.sizes[dim])
+      require(arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt, index,
+                                    access.sizes[dim]));
+  }
+  return {place, within};
+}
+
+LogicalResult ThreadProgram::rewriteRead(vector::TransferReadOp op) {
+  if (!isa<MemRefType>(op.getBase().getType()))
+    return op.emitOpError("expected to read a memref, got ")
+           << op.getBase().getType();
+  if (!op.getPermutationMap().isMinorIdentity() || op.getMask() ||
+      op.getVectorType().getRank() !=
+          cast<MemRefType>(op.getBase().getType()).getRank())
+    return op.emitOpError("expected a read of whole rank in order, without a "
+                          "mask");
+  if (gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
+          cast<MemRefType>(op.getBase().getType())))
+    return rewriteSharedRead(op);
+  return rewriteGlobalRead(op);
+}
+
+LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
+  Held held = getHeld(op.getResult());
+  VectorType type = op.getVectorType();
+  Value padding = map.lookupOrDefault(op.getPadding());
+  Access access =
+      planAccess(held, type, map.lookupOrDefault(op.getBase()), op.getBase(),
+                 op.getIndices(), op.getInBoundsValues());
+  auto groupType =
+      VectorType::get({int64_t(access.width)}, type.getElementType());
+  SmallVector<Value> elements;
+  auto load = [&](ArrayRef<Value> place) -> SmallVector<Value> {
+    if (access.width == 1)
+      return {memref::LoadOp::create(b, loc(), access.memref, place)};
+    auto loaded =
+        vector::LoadOp::create(b, loc(), groupType, access.memref, place);
+    loaded.setAlignment(access.alignment);
+    return {loaded};
+  };
+  for (unsigned i = 0; i < held.size(); i += access.width) {
+    auto [place, within] = getPlace(access, i);
+    Value value;
+    if (within) {
+      Type resultType = access.width == 1 ? type.getElementType()
+                                          : Type(groupType);
+      auto branch = scf::IfOp::create(b, loc(), resultType, within,
+                                      /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, loc(), load(place));
+      b.setInsertionPointToStart(branch.elseBlock());
+      Value pad = padding;
+      if (access.width > 1)
+        pad = vector::BroadcastOp::create(b, loc(), groupType, padding);
+      scf::YieldOp::create(b, loc(), pad);
+      value = branch.getResult(0);
+    } else {
+      value = load(place).front();
+    }
+    if (access.width == 1) {
+      elements.push_back(value);
+      continue;
+    }
+    for (unsigned j = 0; j < access.width; ++j)
+      elements.push_back(vector::ExtractOp::create(b, loc(), value, j));
+  }
+  map.map(op.getResult(),
+          vector::FromElementsOp::create(b, loc(),
+                                         getThreadType(op.getResult()),
+                                         elements));
+  return success();
+}
+
+LogicalResult ThreadProgram::rewriteWrite(vector::TransferWriteOp op) {
+  auto memrefType = dyn_cast<MemRefType>(op.getBase().getType());
+  VectorType type = op.getVectorType();
+  if (!memrefType || !op.getPermutationMap().isMinorIdentity() ||
+      op.getMask() || type.getRank() != memrefType.getRank() ||
+      gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(memrefType))
+    return op.emitOpError("expected a write of whole rank in order, without a "
+                          "mask, to a memref in global memory");
+  Held held = getHeld(op.getValueToStore());
+  Value vector = map.lookup(op.getValueToStore());
+  Access access =
+      planAccess(held, type, map.lookupOrDefault(op.getBase()), op.getBase(),
+                 op.getIndices(), op.getInBoundsValues());
+  // Of threads that hold the same, one writes.
+  Value copies;
+  for (auto [in, thread] : {std::pair<StringRef, Value>(kLane, lane),
+                            std::pair<StringRef, Value>(kWarp, warp)})
+    if (uint32_t mask = held.layout.getFreeMask(in)) {
+      Value set = arith::AndIOp::create(b, loc(), thread, constantI32(mask));
+      copies = copies ? arith::OrIOp::create(b, loc(), copies, set).getResult()
+                      : set;
+    }
+  OpBuilder::InsertionGuard guard(b);
+  if (copies) {
+    Value first = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq,
+                                        copies, constantI32(0));
+    auto branch = scf::IfOp::create(b, loc(), first, /*withElse=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  for (unsigned i = 0; i < held.size(); i += access.width) {
+    auto [place, within] = getPlace(access, i);
+    OpBuilder::InsertionGuard inner(b);
+    if (within) {
+      auto branch = scf::IfOp::create(b, loc(), within, /*withElse=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    if (access.width == 1) {
+      Value element = vector::ExtractOp::create(b, loc(), vector, i);
+      memref::StoreOp::create(b, loc(), element, access.memref, place);
+      continue;
+    }
+    SmallVector<int64_t> positions;
+    for (unsigned j = 0; j < access.width; ++j)
+      positions.push_back(i + j);
+    auto store = vector::StoreOp::create(b, loc(), pick(vector, positions),
+                                         access.memref, place);
+    store.setAlignment(access.alignment);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+static Swizzle toSwizzle(int64_t span) {
+  switch (span) {
+  case 32:
+    return Swizzle::Bytes32;
+  case 64:
+    return Swizzle::Bytes64;
+  case 128:
+    return Swizzle::Bytes128;
+  default:
+    return Swizzle::None;
+  }
+}
+
+/// Where the elements of one stage's tile lie, (dim0, dim1) or (dim0).
+static LinearLayout getTileOffsets(memref::AllocOp alloc) {
+  MemRefType type = alloc.getType();
+  unsigned bytes = type.getElementTypeBitWidth() / 8;
+  ArrayRef<int64_t> shape = type.getShape().drop_front();
+  if (shape.size() == 1)
+    return LinearLayout::identity(tensorDim(0), kOffset,
+                                  llvm::PowerOf2Ceil(shape[0]));
+  SharedTile tile;
+  tile.rows = llvm::PowerOf2Ceil(shape[0]);
+  tile.columns = llvm::PowerOf2Ceil(shape[1]);
+  tile.elementBytes = bytes;
+  tile.swizzle = toSwizzle(mamba::getSwizzle(alloc));
+  return sharedOffsets(tile);
+}
+
+FailureOr<SharedTileRef> ThreadProgram::getSharedTile(Value memref,
+                                                      Operation *user) {
+  auto view = memref.getDefiningOp<memref::SubViewOp>();
+  auto alloc = view ? view.getSource().getDefiningOp<memref::AllocOp>()
+                    : memref::AllocOp();
+  if (!alloc || !alloc.getType().hasStaticShape() ||
+      alloc.getType().getRank() < 2 || alloc.getType().getRank() > 3)
+    return user->emitOpError("expected one stage of a buffer of stages of "
+                             "tiles in shared memory");
+  for (unsigned dim = 1; dim < alloc.getType().getRank(); ++dim)
+    if (!isConstantIntValue(view.getMixedOffsets()[dim], 0))
+      return user->emitOpError("expected a whole tile of the buffer");
+  SharedTileRef tile;
+  tile.offsets = getTileOffsets(alloc);
+  int64_t size = tile.offsets.getOutSize(kOffset);
+  Value &buffer = flat[alloc.getResult()];
+  if (!buffer) {
+    OpBuilder::InsertionGuard guard(b);
+    // The new program starts behind the old one.
+    b.setInsertionPointAfter(warp.getDefiningOp());
+    auto type = MemRefType::get({alloc.getType().getDimSize(0) * size},
+                                alloc.getType().getElementType(),
+                                MemRefLayoutAttrInterface(),
+                                alloc.getType().getMemorySpace());
+    buffer = memref::AllocOp::create(b, alloc.getLoc(), type,
+                                     b.getI64IntegerAttr(1024));
+  }
+  tile.buffer = buffer;
+  OpFoldResult stage = view.getMixedOffsets()[0];
+  if (!isConstantIntValue(stage, 0)) {
+    Value number = isa<Value>(stage)
+                       ? map.lookupOrDefault(cast<Value>(stage))
+                       : constantIndex(*getConstantIntValue(stage));
+    tile.base =
+        arith::MulIOp::create(b, loc(), number, constantIndex(size));
+  }
+  return tile;
+}
+
+LogicalResult ThreadProgram::rewriteSharedRead(vector::TransferReadOp op) {
+  FailureOr<SharedTileRef> tile = getSharedTile(op.getBase(), op);
+  if (failed(tile))
+    return failure();
+  VectorType type = op.getVectorType();
+  Held held = getHeld(op.getResult());
+  // The box of the vector within the tile.
+  Coordinates first;
+  for (Value index : op.getIndices()) {
+    std::optional<int64_t> constant = getConstantIntValue(index);
+    if (!constant)
+      return op.emitOpError("expected constant indices in a shared tile");
+    first.push_back(*constant);
+  }
+  LinearLayout offsets = tile->offsets;
+  SmallVector<uint32_t, 4> padded = mamba::getPaddedShape(type);
+  BinaryVectors columns;
+  LayoutDims ins;
+  for (auto [dim, size] : llvm::enumerate(padded)) {
+    if (first[dim] & (size - 1))
+      return op.emitOpError("expected an index that is a multiple of the size ")
+             << size << ", got " << first[dim];
+    unsigned bits = llvm::Log2_32(size);
+    if (bits > offsets.getInBits(tensorDim(dim)))
+      return op.emitOpError("expected a vector within the tile");
+    ins.push_back({tensorDim(dim), bits});
+    for (unsigned bit = 0; bit < bits; ++bit)
+      columns.push_back(offsets.getColumns(tensorDim(dim))[bit]);
+  }
+  uint32_t constant = offsets.apply(first)[0];
+  LinearLayout box = LinearLayout::fromColumns(
+      std::move(ins), LayoutDims(offsets.getOuts()), std::move(columns));
+  ConversionOptions options;
+  options.elementBytes = type.getElementTypeBitWidth() / 8;
+  llvm::Expected<std::vector<ConversionStep>> steps =
+      planSharedLoad(held.layout, box, options);
+  if (!steps)
+    return op.emitOpError("expected a layout that shared memory can give: ")
+           << llvm::toString(steps.takeError());
+  // Registers that do not exist are not loaded, if the steps tell.
+  Value file;
+  for (auto [index, step] : llvm::enumerate(*steps)) {
+    if (step.kind != ConversionStep::Load) {
+      FailureOr<Value> next = runStep(step, file, type.getElementType(), *tile,
+                                      constant, 0, op);
+      if (failed(next))
+        return failure();
+      file = *next;
+      continue;
+    }
+    SmallVector<bool> needed;
+    if (steps->size() == 1) {
+      needed.assign(step.access.offsets.getInSize(kRegister), false);
+      for (uint32_t number : held.registers)
+        needed[number] = true;
+    }
+    file = loadShared(step.access, type.getElementType(), *tile, constant,
+                      needed);
+  }
+  map.map(op.getResult(), fromFile(file, held));
+  return success();
+}
+
+LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
+  auto copy = cast<AsyncCopyOp>(op);
+  Value original = copy.getSource(), source = map.lookupOrDefault(original);
+  FailureOr<SharedTileRef> tile = getSharedTile(copy.getDestination(), &op);
+  if (failed(tile))
+    return failure();
+  auto type = cast<MemRefType>(copy.getDestination().getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  unsigned rank = type.getRank();
+  int64_t rows = rank == 2 ? type.getDimSize(0) : 1;
+  int64_t columns = type.getShape().back();
+  // Elements of one copy: cp.async moves 4, 8 or 16 bytes.
+  KnownDivisors known = getKnownDivisors(original);
+  int64_t aligned = known.offset;
+  if (rank == 2)
+    aligned = std::min(aligned, known.strides[0]);
+  auto sourceType = cast<MemRefType>(source.getType());
+  bool isWhole = !sourceType.isDynamicDim(rank - 1) &&
+                 sourceType.getDimSize(rank - 1) == columns;
+  int64_t width = 16 / bytes;
+  while (width > 1 && (aligned % width || columns % width))
+    width /= 2;
+  if (!isWhole && width * bytes > 4)
+    width = std::max<int64_t>(1, 4 / bytes);
+  if (width * bytes < 4)
+    return op.emitOpError("expected rows that start at multiples of 4 bytes");
+  if (!isWhole && width != 1)
+    return op.emitOpError("expected whole rows of elements of two bytes");
+
+  int64_t threads = int64_t(warps) * 32, perRow = columns / width;
+  int64_t total = rows * perRow;
+  uint32_t widthBits = llvm::Log2_64(width);
+  bool isEven = llvm::isPowerOf2_64(perRow);
+  Value rowSize, columnSize;
+  if (rank == 2 && sourceType.isDynamicDim(0))
+    rowSize = memref::DimOp::create(b, loc(), source, 0);
+  if (!isWhole)
+    columnSize = memref::DimOp::create(b, loc(), source, rank - 1);
+  // The thread's bits of (row, column) where the chunks of a row are a power
+  // of two.
+  BinaryVectors ofTile;
+  for (unsigned bit = 0; bit < llvm::Log2_64_Ceil(columns); ++bit)
+    if (bit >= widthBits)
+      ofTile.push_back(tile->offsets.getColumns(tensorDim(rank - 1))[bit]);
+  unsigned columnBits = ofTile.size();
+  if (rank == 2)
+    llvm::append_range(ofTile, tile->offsets.getColumns(tensorDim(0)));
+  // chunk number -> offset, split into the thread's and the step's bits.
+  unsigned threadBits = llvm::Log2_64(threads);
+  ofTile.resize(std::max<size_t>(ofTile.size(), threadBits), 0);
+  LinearLayout ofThread = LinearLayout::fromColumns(
+      {{kLane.str(), 5}, {kWarp.str(), threadBits - 5}},
+      LayoutDims(tile->offsets.getOuts()),
+      BinaryVectors(ArrayRef(ofTile).take_front(threadBits)));
+  Value threadOffset;
+  uint64_t possible = 0;
+  if (isEven) {
+    threadOffset = getThreadPart(ofThread, 0);
+    possible = getThreadBits(ofThread, 0);
+  }
+  for (int64_t start = 0; start < total; start += threads) {
+    Value row, column, offset;
+    OpBuilder::InsertionGuard guard(b);
+    if (start + threads > total) {
+      Value isOwn = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::ult,
+                                          threadId, constantI32(total - start));
+      auto branch = scf::IfOp::create(b, loc(), isOwn, /*withElse=*/false);
+      b.setInsertionPointToStart(branch.thenBlock());
+    }
+    if (isEven) {
+      int64_t step = start / threads;
+      uint64_t own = multiply(ArrayRef(ofTile).drop_front(threadBits), step);
+      offset = addConstant(threadOffset, possible, own);
+      Value inRow = arith::AndIOp::create(b, loc(), threadId,
+                                          constantI32(std::min(perRow, threads) - 1));
+      column = arith::ShLIOp::create(b, loc(), inRow, constantI32(widthBits));
+      if (perRow > threads)
+        column = arith::AddIOp::create(
+            b, loc(), column, constantI32((start % perRow) * width));
+      row = arith::ShRUIOp::create(b, loc(), threadId, constantI32(columnBits));
+      row = arith::AddIOp::create(b, loc(), row, constantI32(start / perRow));
+    } else {
+      Value chunk =
+          arith::AddIOp::create(b, loc(), threadId, constantI32(start));
+      row = arith::DivUIOp::create(b, loc(), chunk, constantI32(perRow));
+      column = arith::RemUIOp::create(b, loc(), chunk, constantI32(perRow));
+      column = arith::ShLIOp::create(b, loc(), column, constantI32(widthBits));
+      offset = applyOffsets(tile->offsets, row, column);
+    }
+    Value destination = toIndex(offset);
+    if (tile->base)
+      destination = arith::AddIOp::create(b, loc(), tile->base, destination);
+    SmallVector<Value> place;
+    Value within, count;
+    auto require = [&](Value condition) {
+      within = within ? arith::AndIOp::create(b, loc(), within, condition)
+                            .getResult()
+                      : condition;
+    };
+    if (rank == 2) {
+      Value index = toIndex(row);
+      place.push_back(index);
+      if (rowSize)
+        require(arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt,
+                                      index, rowSize));
+      else if (sourceType.getDimSize(0) < rows)
+        require(arith::CmpIOp::create(
+            b, loc(), arith::CmpIPredicate::slt, index,
+            constantIndex(sourceType.getDimSize(0))));
+    }
+    Value index = toIndex(column);
+    place.push_back(index);
+    if (columnSize)
+      require(arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt, index,
+                                    columnSize));
+    if (within) {
+      // Past the end nothing is read: zeros are written. The address stays
+      // that of an element.
+      count = arith::SelectOp::create(b, loc(), within, constantIndex(width),
+                                      constantIndex(0));
+      for (Value &coordinate : place)
+        coordinate = arith::SelectOp::create(b, loc(), within, coordinate,
+                                             constantIndex(0));
+    }
+    nvgpu::DeviceAsyncCopyOp::create(
+        b, loc(), nvgpu::DeviceAsyncTokenType::get(b.getContext()),
+        tile->buffer, ValueRange{destination}, source, place,
+        b.getIndexAttr(width), count,
+        width * bytes == 16 ? b.getUnitAttr() : UnitAttr());
+  }
+  return success();
+}
