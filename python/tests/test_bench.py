@@ -75,6 +75,7 @@ def test_counts_bytes():
     (["--peers=other"], "unknown peer 'other' (there are mamba-ssm, flashinfer)"),
     (["--replays=0"], "expected --replays to be at least 1"),
     ([], "measuring needs torch (--list and --commands do not)"),
+    (["--read=/absent.csv"], "--read: /absent.csv is no table of this script: "),
 ])
 def test_rejects(arguments, message):
     done = bench(*arguments, without_torch=True)
@@ -115,6 +116,8 @@ def test_dry_run(torch, bundles, tmp_path):
         assert 0 < float(result["y_error"]) < 4e-3 and 0 < float(result["state_error"]) < 3e-3
         assert result["row"] in done.stdout and result["row"] in done.stderr
     assert done.stdout.splitlines()[-1] == "ours: 3 ok"
+    again = bench(f"--read={table}", without_torch=True)
+    assert again.stdout.splitlines() == done.stdout.splitlines()[1:]
 
 
 def test_plot(torch, bundles, tmp_path):

@@ -52,6 +52,8 @@ def parse(arguments=None):
     instead.add_argument("--list", action="store_true", help="print the names of the rows")
     instead.add_argument("--commands", action="store_true",
                          help="print the commands that make the rows' bundles, in --bundles")
+    instead.add_argument("--read", type=Path, metavar="CSV",
+                         help="print and plot what an earlier run wrote with --csv")
     how = parser.add_argument_group("how")
     how.add_argument("--device", help="of torch, e.g. cuda:1; with cpu, small sizes on bundles "
                                       "for the cpu (default: cuda)")
@@ -100,6 +102,23 @@ def print_commands(chosen, target, folder):
     keys = (row.key(target) for row in chosen if row.unsupported is None)
     for line in dict.fromkeys(quote(get_command(key, folder)) for key in keys):
         print(line)
+
+
+def read(parser, options):
+    """Prints and plots an earlier run."""
+    from mamba_mlir.bench import report
+    try:
+        results, device = report.read_csv(options.read)
+    except (OSError, KeyError, ValueError) as error:
+        parser.error(f"--read: {options.read} is no table of this script: {error}")
+    chosen = {row.name for row in options.chosen} if options.ops or options.rows else None
+    results = [result for result in results if chosen is None or result.row in chosen]
+    table = report.Table(print)
+    for row in dict.fromkeys(result.row for result in results):
+        table.add([result for result in results if result.row == row])
+    print("\n".join(report.summarize(results)))
+    if options.plot:
+        report.plot(results, options.plot, device)
 
 
 def _describe(torch, device):
@@ -193,6 +212,9 @@ def main(arguments=None):
     if options.commands:
         folder = options.bundles[0] if options.bundles else "mamba_bundles"
         print_commands(options.chosen, options.target or "sm_90a", folder)
+        return 0
+    if options.read:
+        read(parser, options)
         return 0
     return measure(parser, options)
 

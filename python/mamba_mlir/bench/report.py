@@ -81,6 +81,20 @@ class Csv:
         self._file.close()
 
 
+def read_csv(path):
+    """(results, the device they come from) of a file that Csv wrote."""
+    numbers = ("us", "gb_per_s", "ratio", "y_error", "state_error")
+    results, device = [], ""
+    with open(path, newline="", encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            device = line.get("device", "")
+            values = {field.name: line[field.name] for field in fields(Result)}
+            for name in numbers:
+                values[name] = float(values[name]) if values[name] else None
+            results.append(Result(**values))
+    return results, device
+
+
 def summarize(results):
     """Lines with the counts, and for each operation and peer the geometric mean
     of the ratios."""
