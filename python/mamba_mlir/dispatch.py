@@ -52,22 +52,22 @@ class Registry:
         """Forgets everything; MAMBA_MLIR_BUNDLES is read again."""
         with self._lock:
             self._kernels = {}  # (folder, when it was written) -> list of kernels
-            self._registered = []  # in the order of registration
+            self._registered = {}  # place -> kernels, in the order of registration
             self._chosen = {}
 
     def register(self, path):
         """See mamba_mlir.register."""
         if isinstance(path, Bundle):
-            found = [self._read(path, "a loaded bundle")]
             with self._lock:
-                self._registered += found
+                self._registered[path] = self._read(path, "a loaded bundle")
                 self._chosen.clear()
             return
         folders = _find_folders(path)
         if not folders:
             raise BundleError(f"there is no bundle at {path}, and none in it")
         with self._lock:
-            self._registered += [self._load(folder) for folder in folders]
+            for folder in folders:
+                self._registered[folder.resolve()] = self._load(folder)
             self._chosen.clear()
 
     @staticmethod
@@ -97,7 +97,7 @@ class Registry:
     def kernels(self):
         """All kernels: registered ones first, then those of the search path."""
         with self._lock:
-            registered = [kernel for kernels in self._registered for kernel in kernels]
+            registered = [kernel for kernels in self._registered.values() for kernel in kernels]
             return registered + self._search()
 
     def find(self, wanted):
@@ -146,6 +146,6 @@ def register(path):
     the folders that the environment variable MAMBA_MLIR_BUNDLES lists (separated
     as PATH is) need no registration. Of several kernels that fit, one that
     computes nothing beyond the call is preferred, then one of static heads, then
-    the one registered first.
+    the one registered first. A bundle that was written anew is registered anew.
     """
     registry.register(path)

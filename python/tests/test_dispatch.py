@@ -160,12 +160,24 @@ def test_search_path(tmp_path, monkeypatch):
         assert "z" in [a.name for a in found.find(dataclasses.replace(SSD, z=True)).arguments]
 
 
+def test_a_bundle_registered_anew(tmp_path, monkeypatch):
+    monkeypatch.delenv("MAMBA_MLIR_BUNDLES", raising=False)
+    found = Registry()
+    for flags in ((), ("--heads=6", "--groups=2")):
+        compile_key(SSD, tmp_path, *flags)
+        found.register(tmp_path)
+    assert [kernel.key.heads for kernel in found.kernels()] == [6]
+    assert found.find(SSD).argument("x").shape[2] == 6
+
+
 def test_register(tmp_path, monkeypatch, folder):
     monkeypatch.delenv("MAMBA_MLIR_BUNDLES", raising=False)
     try:
         mamba_mlir.register(folder)  # a folder of two
         mamba_mlir.register(Bundle.load(folder / "ssd"))
         assert sorted(kernel.key.op for kernel in registry.kernels()) == ["ssd", "ssd", "ssu"]
+        mamba_mlir.register(folder)
+        assert len(registry.kernels()) == 3
         with pytest.raises(BundleError, match=f"there is no bundle at {tmp_path}, and none in it"):
             mamba_mlir.register(tmp_path)
     finally:

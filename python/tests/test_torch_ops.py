@@ -15,8 +15,6 @@ import op_cases  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")
 
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int64}
-OPCHECK = ("test_schema", "test_autograd_registration", "test_faketensor",
-           "test_aot_dispatch_dynamic")
 
 
 def convert(array, dtype):
@@ -94,8 +92,7 @@ def test_opcheck_ssd(make, name):
                   "return_final_states": arguments.get("return_final_states", False)}
     if "seq_idx" in arguments:
         arguments["seq_idx"] = arguments["seq_idx"].int()
-    torch.library.opcheck(torch.ops.mamba_mlir.ssd.default, operands(torch_ops.ssd, arguments),
-                          test_utils=OPCHECK)
+    torch.library.opcheck(torch.ops.mamba_mlir.ssd.default, operands(torch_ops.ssd, arguments))
 
 
 @pytest.mark.parametrize("name", ["slots", "gated", "tokens"])
@@ -108,8 +105,7 @@ def test_opcheck_ssu(make, name):
     arguments = {"disable_state_update": False, **arguments}
     arguments["out"] = torch.empty_like(arguments["x"])
     torch.library.opcheck(torch.ops.mamba_mlir.selective_state_update.default,
-                          operands(torch_ops.selective_state_update, arguments),
-                          test_utils=OPCHECK)
+                          operands(torch_ops.selective_state_update, arguments))
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

@@ -81,7 +81,7 @@ def parse(arguments=None):
     if options.replays < 1:
         parser.error("expected --replays to be at least 1")
     options.chosen = rows_of.choose(options.ops, options.rows, options.all)
-    if not options.chosen:
+    if not options.chosen and not options.read:
         parser.error("no row is left (--list shows their names)")
     if options.plot:
         try:
@@ -111,8 +111,8 @@ def read(parser, options):
         results, device = report.read_csv(options.read)
     except (OSError, KeyError, ValueError) as error:
         parser.error(f"--read: {options.read} is no table of this script: {error}")
-    chosen = {row.name for row in options.chosen} if options.ops or options.rows else None
-    results = [result for result in results if chosen is None or result.row in chosen]
+    results = [result for result in results if (not options.ops or result.op in options.ops)
+               and rows_of.matches(result.row, options.rows)]
     table = report.Table(print)
     for row in dict.fromkeys(result.row for result in results):
         table.add([result for result in results if result.row == row])

@@ -111,13 +111,17 @@ def _multi():
 ROWS = tuple(_prefill() + _decode() + _multi())
 
 
-def choose(ops=None, patterns=None, with_unsupported=False):
-    """Rows of some operations whose names match one of the patterns.
+def matches(name, patterns):
+    """Whether a name matches one of the patterns, or there are none.
 
     A pattern is one of the shell ("decode/f32-*"), or part of a name.
     """
+    return not patterns or any(pattern in name or fnmatchcase(name, pattern)
+                               for pattern in patterns)
+
+
+def choose(ops=None, patterns=None, with_unsupported=False):
+    """Rows of some operations whose names match."""
     return [row for row in ROWS
-            if (not ops or row.op in ops)
-            and (with_unsupported or row.unsupported is None)
-            and (not patterns or any(pattern in row.name or fnmatchcase(row.name, pattern)
-                                     for pattern in patterns))]
+            if (not ops or row.op in ops) and matches(row.name, patterns)
+            and (with_unsupported or row.unsupported is None)]
