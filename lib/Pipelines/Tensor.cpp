@@ -77,3 +77,10 @@ void mamba::buildBufferizePipeline(OpPassManager &pm) {
   // the copy between them folds.
   pm.addPass(createCanonicalizerPass());
 }
+
+void mamba::buildToBuffersPipeline(OpPassManager &pm,
+                                   const PipelineOptions &options) {
+  buildToTilesPipeline(pm, options);
+  buildToLinalgPipeline(pm, options);
+  buildBufferizePipeline(pm);
+}

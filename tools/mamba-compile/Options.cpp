@@ -77,13 +77,14 @@ static TextFlag
              "llvm: MLIR text of the llvm dialect\n"
              "obj: object file and C header (cpu)\n"
              "ptx: text (GPUs)\n"
-             "bundle: folder of PTX and manifest (GPUs)",
+             "bundle: folder of a manifest and PTX, or for cpu a shared\n"
+             "library",
              outputCategory);
 static TextFlag outputFlag("o", "PATH", "Output (default: standard output)",
                            outputCategory);
 static TextFlag
     mcpuFlag("mcpu", "NAME",
-             "Processor of --emit=obj: a name LLVM knows, or native\n"
+             "Processor of --target=cpu: a name LLVM knows, or native\n"
              "(default on x86-64: x86-64-v3)",
              outputCategory);
 static TextFlag
@@ -369,7 +370,7 @@ static Error parseStage(Options &options) {
   if (isGpu && options.stage == Stage::Object)
     return createStringError("--emit=" + name + " needs --target=cpu, got " +
                              options.target->name);
-  if (!isGpu && (options.stage == Stage::Ptx || options.stage == Stage::Bundle))
+  if (!isGpu && options.stage == Stage::Ptx)
     return createStringError("--emit=" + name +
                              " needs the --target of a GPU (--list-targets "
                              "lists them)");
@@ -394,8 +395,10 @@ static Error parseStage(Options &options) {
     return createStringError("--plan needs the --target of a GPU "
                              "(--list-targets lists them)");
   options.plans.assign(planFlag.begin(), planFlag.end());
-  if (mcpuFlag.isSet() && options.stage != Stage::Object)
-    return createStringError("--mcpu needs --emit=obj");
+  if (mcpuFlag.isSet() && (isGpu || (options.stage != Stage::Object &&
+                                     options.stage != Stage::Bundle)))
+    return createStringError("--mcpu needs --target=cpu and --emit=obj or "
+                             "--emit=bundle");
   options.cpu =
       mcpuFlag.isSet() ? std::string(mcpuFlag) : getDefaultCpu().str();
   return Error::success();

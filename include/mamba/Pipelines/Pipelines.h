@@ -49,7 +49,14 @@ void buildToLinalgPipeline(mlir::OpPassManager &pm,
 /// linalg on tensors to loops on buffers: functions take memrefs only.
 void buildBufferizePipeline(mlir::OpPassManager &pm);
 
-/// Model level to the LLVM dialect for the CPU.
+/// Model level to loops on buffers: the three above.
+void buildToBuffersPipeline(mlir::OpPassManager &pm,
+                            const PipelineOptions &options);
+
+/// Loops on buffers to the LLVM dialect for the CPU.
+void buildBuffersToCpuPipeline(mlir::OpPassManager &pm);
+
+/// Model level to the LLVM dialect for the CPU: the two above.
 void buildToCpuPipeline(mlir::OpPassManager &pm);
 
 /// Model level to kernels in per-thread code (`gpu.func`) and their launches.
