@@ -41,6 +41,8 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
   MambaPlanPassOptions plan;
   plan.target = options.target;
   plan.schedule = options.schedule;
+  for (const std::string &text : options.plans)
+    plan.plans.push_back(text);
   pm.addPass(createMambaPlanPass(plan));
   pm.addPass(createMambaTilePass());
   addCleanup(pm);

@@ -115,6 +115,8 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
   PipelineOptions pipeline;
   pipeline.target = options.target->name.str();
   pipeline.schedule = options.schedule;
+  for (const std::string &plan : options.plans)
+    pipeline.plans.push_back(plan);
   Error error =
       runPipeline(module, ("lower to " + getStageName(options.stage)).str(),
                   timing, [&](mlir::PassManager &manager) {

@@ -91,6 +91,11 @@ static TextFlag
                  "How GPUs compute the chunked scan: auto, three_kernel or\n"
                  "chunk_parallel (default: auto)",
                  outputCategory);
+static cl::list<std::string>
+    planFlag("plan", cl::value_desc("OPERATION=PLAN"),
+             cl::desc("A plan instead of the chosen one, for example\n"
+                      "chunk_out=#mamba.plan<three_kernel ...>"),
+             cl::cat(outputCategory));
 static BoolFlag timeFlag("time", "Report to standard error where time went",
                          outputCategory);
 
@@ -324,6 +329,8 @@ static Error parseRun(Options &options) {
     if (flag->isSet())
       return createStringError(Twine(flag == &outputFlag ? "-" : "--") +
                                flag->ArgStr + " contradicts --run");
+  if (!planFlag.empty())
+    return createStringError("--plan contradicts --run");
   if (options.target->isGpu())
     return createStringError("--run runs on the cpu, got --target=" +
                              options.target->name);
@@ -383,6 +390,10 @@ static Error parseStage(Options &options) {
     if (!llvm::is_contained(names, options.schedule))
       return makeUnknown("--schedule", options.schedule, names);
   }
+  if (!planFlag.empty() && !isGpu)
+    return createStringError("--plan needs the --target of a GPU "
+                             "(--list-targets lists them)");
+  options.plans.assign(planFlag.begin(), planFlag.end());
   if (mcpuFlag.isSet() && options.stage != Stage::Object)
     return createStringError("--mcpu needs --emit=obj");
   options.cpu =

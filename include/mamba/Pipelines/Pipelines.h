@@ -31,6 +31,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("how GPUs compute the chunked scan: auto, three_kernel or "
                      "chunk_parallel"),
       llvm::cl::init("auto")};
+  ListOption<std::string> plans{
+      *this, "plan",
+      llvm::cl::desc("plans to use instead of the chosen ones, "
+                     "OPERATION=#mamba.plan<...>")};
 };
 
 /// Model level to planned tile programs: `scf.forall` over blocks of mamba

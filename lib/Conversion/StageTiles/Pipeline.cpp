@@ -477,10 +477,22 @@ namespace {
 struct Pipeline final : mamba::impl::PipelinePassBase<Pipeline> {
   using PipelinePassBase::PipelinePassBase;
 
+  int64_t getStages(gpu::GPUFuncOp kernel) {
+    auto plan = kernel->getAttrOfType<PlanAttr>(kPlanAttrName);
+    return plan && plan.getStages() ? plan.getStages() : stages;
+  }
+
+  /// A plan that says how many stages there are has weighed them.
+  int64_t getPreferredBytes(gpu::GPUFuncOp kernel) {
+    auto plan = kernel->getAttrOfType<PlanAttr>(kPlanAttrName);
+    return plan && plan.getStages() ? 0 : preferredSharedBytes;
+  }
+
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (kernel->hasAttr(kVectorizedAttrName))
-        pipeline(kernel, stages, preferredSharedBytes, maxSharedBytes);
+        pipeline(kernel, getStages(kernel), getPreferredBytes(kernel),
+                 maxSharedBytes);
   }
 };
 

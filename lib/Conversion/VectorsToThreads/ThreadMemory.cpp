@@ -41,11 +41,10 @@ struct ThreadProgram::Access {
   unsigned alignment = 1;
 };
 
-ThreadProgram::Access ThreadProgram::planAccess(const Held &held,
-                                                VectorType type, Value memref,
-                                                Value original,
-                                                ValueRange indices,
-                                                ArrayRef<bool> inBounds) {
+ThreadProgram::Access
+ThreadProgram::planAccess(const Held &held, VectorType type, Value memref,
+                          Value original, ValueRange indices,
+                          ArrayRef<bool> inBounds) {
   Access access(held);
   access.memref = memref;
   unsigned rank = type.getRank(), last = rank - 1;
@@ -59,9 +58,10 @@ ThreadProgram::Access ThreadProgram::planAccess(const Held &held,
     access.sizes.push_back(size);
   }
   // The widest access that the layout, the sizes and the addresses allow.
-  int64_t bytes = std::max(1u, type.getElementType().isIndex()
-                                   ? 8
-                                   : type.getElementTypeBitWidth() / 8);
+  int64_t bytes =
+      std::max(1u, type.getElementType().isIndex()
+                       ? 8
+                       : type.getElementTypeBitWidth() / 8);
   KnownDivisors known = getKnownDivisors(original);
   int64_t aligned = known.offset;
   for (unsigned dim = 0; dim < rank; ++dim) {
@@ -71,9 +71,10 @@ ThreadProgram::Access ThreadProgram::planAccess(const Held &held,
   }
   int64_t offset;
   SmallVector<int64_t> strides;
-  bool isContiguous = succeeded(cast<MemRefType>(memref.getType())
-                                    .getStridesAndOffset(strides, offset)) &&
-                      strides[last] == 1 && inBounds[last];
+  bool isContiguous =
+      succeeded(cast<MemRefType>(memref.getType())
+                    .getStridesAndOffset(strides, offset)) &&
+      strides[last] == 1 && inBounds[last];
   unsigned width = 1;
   while (isContiguous && width * 2 * bytes <= kBaseAlignment &&
          aligned % (width * 2) == 0 && type.getDimSize(last) % (width * 2) == 0)
@@ -101,9 +102,9 @@ ThreadProgram::getPlace(const Access &access, unsigned group) {
   SmallVector<Value> place;
   Value within;
   auto require = [&](Value condition) {
-    within =
-        within ? arith::AndIOp::create(b, loc(), within, condition).getResult()
-               : condition;
+    within = within ? arith::AndIOp::create(b, loc(), within, condition)
+                          .getResult()
+                    : condition;
   };
   for (auto [dim, coordinate] : llvm::enumerate(at)) {
     uint64_t possible = access.possible[dim];
@@ -163,8 +164,8 @@ LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
     auto [place, within] = getPlace(access, i);
     Value value;
     if (within) {
-      Type resultType =
-          access.width == 1 ? type.getElementType() : Type(groupType);
+      Type resultType = access.width == 1 ? type.getElementType()
+                                          : Type(groupType);
       auto branch = scf::IfOp::create(b, loc(), resultType, within,
                                       /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b);
@@ -187,8 +188,9 @@ LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
       elements.push_back(vector::ExtractOp::create(b, loc(), value, j));
   }
   map.map(op.getResult(),
-          vector::FromElementsOp::create(
-              b, loc(), getThreadType(op.getResult()), elements));
+          vector::FromElementsOp::create(b, loc(),
+                                         getThreadType(op.getResult()),
+                                         elements));
   return success();
 }
 
@@ -311,7 +313,8 @@ FailureOr<SharedTileRef> ThreadProgram::getSharedTile(Value memref,
     Value number = isa<Value>(stage)
                        ? map.lookupOrDefault(cast<Value>(stage))
                        : constantIndex(*getConstantIntValue(stage));
-    tile.base = arith::MulIOp::create(b, loc(), number, constantIndex(size));
+    tile.base =
+        arith::MulIOp::create(b, loc(), number, constantIndex(size));
   }
   return tile;
 }
@@ -359,8 +362,8 @@ LogicalResult ThreadProgram::rewriteSharedRead(vector::TransferReadOp op) {
   Value file;
   for (auto [index, step] : llvm::enumerate(*steps)) {
     if (step.kind != ConversionStep::Load) {
-      FailureOr<Value> next =
-          runStep(step, file, type.getElementType(), *tile, constant, 0, op);
+      FailureOr<Value> next = runStep(step, file, type.getElementType(), *tile,
+                                      constant, 0, op);
       if (failed(next))
         return failure();
       file = *next;
@@ -372,8 +375,8 @@ LogicalResult ThreadProgram::rewriteSharedRead(vector::TransferReadOp op) {
       for (uint32_t number : held.registers)
         needed[number] = true;
     }
-    file =
-        loadShared(step.access, type.getElementType(), *tile, constant, needed);
+    file = loadShared(step.access, type.getElementType(), *tile, constant,
+                      needed);
   }
   map.map(op.getResult(), fromFile(file, held));
   return success();
@@ -452,12 +455,12 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
       int64_t step = start / threads;
       uint64_t own = multiply(ArrayRef(ofTile).drop_front(threadBits), step);
       offset = addConstant(threadOffset, possible, own);
-      Value inRow = arith::AndIOp::create(
-          b, loc(), threadId, constantI32(std::min(perRow, threads) - 1));
+      Value inRow = arith::AndIOp::create(b, loc(), threadId,
+                                          constantI32(std::min(perRow, threads) - 1));
       column = arith::ShLIOp::create(b, loc(), inRow, constantI32(widthBits));
       if (perRow > threads)
-        column = arith::AddIOp::create(b, loc(), column,
-                                       constantI32((start % perRow) * width));
+        column = arith::AddIOp::create(
+            b, loc(), column, constantI32((start % perRow) * width));
       row = arith::ShRUIOp::create(b, loc(), threadId, constantI32(columnBits));
       row = arith::AddIOp::create(b, loc(), row, constantI32(start / perRow));
     } else {
@@ -474,10 +477,9 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
     SmallVector<Value> place;
     Value within, count;
     auto require = [&](Value condition) {
-      within =
-          within
-              ? arith::AndIOp::create(b, loc(), within, condition).getResult()
-              : condition;
+      within = within ? arith::AndIOp::create(b, loc(), within, condition)
+                            .getResult()
+                      : condition;
     };
     if (rank == 2) {
       Value index = toIndex(row);
@@ -486,9 +488,9 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
         require(arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt,
                                       index, rowSize));
       else if (sourceType.getDimSize(0) < rows)
-        require(arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt,
-                                      index,
-                                      constantIndex(sourceType.getDimSize(0))));
+        require(arith::CmpIOp::create(
+            b, loc(), arith::CmpIPredicate::slt, index,
+            constantIndex(sourceType.getDimSize(0))));
     }
     Value index = toIndex(column);
     place.push_back(index);

@@ -11,6 +11,8 @@
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Target/Targets.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mamba {
@@ -79,6 +81,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       return signalPassFailure();
     }
     isFused = schedule != stringifySchedule(Schedule::ChunkParallel);
+    if (failed(obeyOption()))
+      return signalPassFailure();
     // Producers come first: a state_pass reads whether they have a plan.
     getOperation()->walk([&](MambaTileOpInterface op) {
       if (op->hasAttr(kPlanAttrName) ||
@@ -87,6 +91,36 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       if (PlanAttr plan = choose(op))
         op->setAttr(kPlanAttrName, plan);
     });
+  }
+
+  /// Plans given as options come before the chosen ones.
+  LogicalResult obeyOption() {
+    for (StringRef text : plans) {
+      auto [name, plan] = text.split('=');
+      Attribute attribute = parseAttribute(plan, &getContext());
+      auto parsed = dyn_cast_or_null<PlanAttr>(attribute);
+      if (!parsed) {
+        emitError(UnknownLoc::get(&getContext()))
+            << "expected a plan like chunk_out=#mamba.plan<...>, got '" << text
+            << "'";
+        return failure();
+      }
+      bool isUsed = false;
+      getOperation()->walk([&, name = name](MambaTileOpInterface op) {
+        if (op->getName().stripDialect() != name || op->hasAttr(kPlanAttrName) ||
+            op->getParentOfType<LoopLikeOpInterface>())
+          return;
+        op->setAttr(kPlanAttrName, parsed);
+        isUsed = true;
+      });
+      if (!isUsed) {
+        emitError(UnknownLoc::get(&getContext()))
+            << "expected an operation 'mamba." << name
+            << "' without a plan for '" << text << "'";
+        return failure();
+      }
+    }
+    return success();
   }
 
   PlanAttr choose(MambaTileOpInterface op) {
@@ -128,7 +162,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       columns = chooseDivisor(problem.stateDim, columns / 2);
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
                          {1, 1, rows, columns}, {}, /*reduction=*/0,
-                         /*warps=*/4);
+                         /*warps=*/4, /*stages=*/0, /*blocks=*/1);
   }
 
   PlanAttr chooseTiledOut(ChunkOutOp out) {
@@ -146,7 +180,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     while (rows > 1 && bytes(rows) > problem.sharedBytes)
       rows /= 2;
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
-                         out.getUnitTile(), {rows, 0}, reduction, /*warps=*/4);
+                         out.getUnitTile(), {rows, 0}, reduction, /*warps=*/4,
+                         /*stages=*/0, /*blocks=*/1);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
@@ -182,7 +217,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           tile[2] = chooseStateRows(problem);
         });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
-                         /*reduction=*/0, warps);
+                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1);
   }
 
   Problem getProblem(Operation *op) {
