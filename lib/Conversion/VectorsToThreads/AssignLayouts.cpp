@@ -102,7 +102,8 @@ Assigner::splitWarps(vector::ContractionOp contraction,
   return {m, warps / m};
 }
 
-LogicalResult Assigner::decideContraction(vector::ContractionOp contraction) {
+LogicalResult
+Assigner::decideContraction(vector::ContractionOp contraction) {
   std::optional<ContractionShape> shape = ContractionShape::get(contraction);
   if (!shape)
     return contraction.emitOpError(
@@ -231,8 +232,8 @@ FailureOr<Value> Assigner::getAs(Value value, const LinearLayout &wanted,
     for (OpOperand &operand : copy->getOpOperands()) {
       if (!isVector(operand.get()))
         continue;
-      FailureOr<Value> part =
-          getAs(operand.get(), *getOperandLayout(operand, wanted), copy);
+      FailureOr<Value> part = getAs(
+          operand.get(), *getOperandLayout(operand, wanted), copy);
       if (failed(part))
         return failure();
       operand.set(*part);
@@ -279,8 +280,9 @@ void Assigner::annotate() {
     SmallVector<Attribute> attributes;
     for (Value result : op->getResults())
       attributes.push_back(
-          isVector(result) ? Attribute(toAttribute(context, layouts.at(result)))
-                           : Attribute(UnitAttr::get(context)));
+          isVector(result)
+              ? Attribute(toAttribute(context, layouts.at(result)))
+              : Attribute(UnitAttr::get(context)));
     op->setAttr(kLayoutsAttrName, ArrayAttr::get(context, attributes));
   });
 }

@@ -56,8 +56,8 @@ LinearLayout mamba::permuteLayout(const LinearLayout &layout,
   return pickOuts(layout, permutation);
 }
 
-std::optional<LinearLayout> mamba::restrictLayout(const LinearLayout &layout,
-                                                  ArrayRef<uint32_t> shape) {
+std::optional<LinearLayout>
+mamba::restrictLayout(const LinearLayout &layout, ArrayRef<uint32_t> shape) {
   LayoutDims ins, outs;
   for (auto [index, size] : llvm::enumerate(shape))
     outs.push_back({tensorDim(index), llvm::Log2_32_Ceil(size)});
@@ -175,18 +175,16 @@ static ContractionLayouts getFmaLayouts(const ContractionShape &shape,
   return layouts;
 }
 
-ContractionLayouts mamba::getContractionLayouts(const ContractionShape &shape,
-                                                ContractionStrategy strategy,
-                                                uint32_t warpsM,
-                                                uint32_t warpsN) {
+ContractionLayouts
+mamba::getContractionLayouts(const ContractionShape &shape,
+                             ContractionStrategy strategy, uint32_t warpsM,
+                             uint32_t warpsN) {
   ContractionLayouts layouts{strategy, {}, {}, {}};
   if (strategy == ContractionStrategy::Fma) {
     layouts = getFmaLayouts(shape, warpsM, warpsN);
   } else {
-    layouts.a =
-        mmaLayout(MmaOperand::A, 16, {shape.m, shape.k}, warpsM, warpsN);
-    layouts.b =
-        mmaLayout(MmaOperand::B, 16, {shape.k, shape.n}, warpsM, warpsN);
+    layouts.a = mmaLayout(MmaOperand::A, 16, {shape.m, shape.k}, warpsM, warpsN);
+    layouts.b = mmaLayout(MmaOperand::B, 16, {shape.k, shape.n}, warpsM, warpsN);
     layouts.result =
         mmaLayout(MmaOperand::C, 16, {shape.m, shape.n}, warpsM, warpsN);
   }
@@ -224,8 +222,8 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   return std::nullopt;
 }
 
-std::optional<LinearLayout> mamba::getResultLayout(OpOperand &operand,
-                                                   const LinearLayout &layout) {
+std::optional<LinearLayout>
+mamba::getResultLayout(OpOperand &operand, const LinearLayout &layout) {
   Operation *op = operand.getOwner();
   if (op->getNumResults() != 1)
     return std::nullopt;
@@ -254,8 +252,9 @@ std::optional<LinearLayout> mamba::getResultLayout(OpOperand &operand,
 LinearLayout mamba::widenForMemory(const LinearLayout &layout,
                                    unsigned elementBytes, unsigned bytes) {
   unsigned last = layout.getOuts().size() - 1;
-  unsigned wanted = std::min(llvm::Log2_32(std::max(bytes / elementBytes, 1u)),
-                             layout.getOuts()[last].bits);
+  unsigned wanted =
+      std::min(llvm::Log2_32(std::max(bytes / elementBytes, 1u)),
+               layout.getOuts()[last].bits);
   unsigned shift = layout.getTotalOutBits() - layout.getOuts()[last].bits;
   unsigned registers = layout.getInBits(kRegister);
   BinaryVectors columns(layout.getColumns());

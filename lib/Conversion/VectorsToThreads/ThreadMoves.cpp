@@ -31,8 +31,8 @@ Value ThreadProgram::toFile(Value vector, const Held &held) {
 }
 
 Value ThreadProgram::fromFile(Value file, const Held &held) {
-  return pick(
-      file, SmallVector<int64_t>(held.registers.begin(), held.registers.end()));
+  return pick(file, SmallVector<int64_t>(held.registers.begin(),
+                                         held.registers.end()));
 }
 
 /// Columns of `in` in the single output of `map`.
@@ -65,8 +65,7 @@ FailureOr<Value> ThreadProgram::moveRegisters(const LinearLayout &map,
     SmallVector<int64_t> exchanged;
     for (int64_t i = 0; i < held; ++i)
       exchanged.push_back(i ^ (int64_t(1) << bit));
-    file =
-        arith::SelectOp::create(b, loc(), isSet, pick(file, exchanged), file);
+    file = arith::SelectOp::create(b, loc(), isSet, pick(file, exchanged), file);
   }
   SmallVector<int64_t> positions;
   for (uint32_t i = 0; i < size; ++i)
@@ -104,8 +103,8 @@ FailureOr<Value> ThreadProgram::shuffleLanes(const ConversionStep &step,
     }
     Value value;
     if (word) {
-      Value cast =
-          vector::BitCastOp::create(b, loc(), VectorType::get({1}, word), part);
+      Value cast = vector::BitCastOp::create(
+          b, loc(), VectorType::get({1}, word), part);
       value = vector::ExtractOp::create(b, loc(), cast, 0);
     } else {
       Value narrow = vector::ExtractOp::create(b, loc(), part, 0);
@@ -195,11 +194,11 @@ Value ThreadProgram::loadShared(const SharedAccess &access, Type element,
     lanes.resize(5, 0);
     columns.append(lanes);
     columns.append(BinaryVectors(rows.getColumns(kWarp)));
-    places = LinearLayout::fromColumns({{kRegister.str(), matrixBits - own},
-                                        {kLane.str(), 5},
-                                        {kWarp.str(), rows.getInBits(kWarp)}},
-                                       LayoutDims(rows.getOuts()),
-                                       std::move(columns));
+    places = LinearLayout::fromColumns(
+        {{kRegister.str(), matrixBits - own},
+         {kLane.str(), 5},
+         {kWarp.str(), rows.getInBits(kWarp)}},
+        LayoutDims(rows.getOuts()), std::move(columns));
   }
   Value part = getThreadPart(places, 0);
   uint64_t possible = getThreadBits(places, 0);
@@ -231,7 +230,8 @@ Value ThreadProgram::loadShared(const SharedAccess &access, Type element,
         b, loc(), fragment, memory.buffer, ValueRange{offset},
         /*transpose=*/access.kind == SharedAccessKind::MatrixTransposed,
         /*numTiles=*/group / 2);
-    parts.push_back(vector::ShapeCastOp::create(b, loc(), groupType, loaded));
+    parts.push_back(
+        vector::ShapeCastOp::create(b, loc(), groupType, loaded));
   }
   return join(b, loc(), parts, element);
 }
@@ -251,8 +251,8 @@ void ThreadProgram::storeShared(const SharedAccess &access, Value file,
   addIdle(lane, access.idleLanes);
   addIdle(warp, access.idleWarps);
   if (idle) {
-    Value active = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq,
-                                         idle, constantI32(0));
+    Value active = arith::CmpIOp::create(
+        b, loc(), arith::CmpIPredicate::eq, idle, constantI32(0));
     auto branch = scf::IfOp::create(b, loc(), active, /*withElse=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
   }
@@ -263,9 +263,9 @@ void ThreadProgram::storeShared(const SharedAccess &access, Value file,
     Value offset = addConstantToIndex(part, possible, own);
     if (memory.base)
       offset = arith::AddIOp::create(b, loc(), memory.base, offset);
-    auto store =
-        vector::StoreOp::create(b, loc(), getSlice(b, loc(), file, i, group),
-                                memory.buffer, ValueRange{offset});
+    auto store = vector::StoreOp::create(
+        b, loc(), getSlice(b, loc(), file, i, group), memory.buffer,
+        ValueRange{offset});
     store.setAlignment(access.elementBytes * group);
   }
 }
