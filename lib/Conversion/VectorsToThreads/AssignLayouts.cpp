@@ -55,8 +55,9 @@ public:
 private:
   LogicalResult decideContraction(vector::ContractionOp contraction);
   /// Which way the warps split the result of a contraction.
-  std::pair<uint32_t, uint32_t> splitWarps(vector::ContractionOp contraction,
-                                           const ContractionShape &shape);
+  WarpSplit splitWarps(vector::ContractionOp contraction,
+                       const ContractionShape &shape,
+                       ContractionStrategy strategy);
   bool isComputed(Value value);
 
   bool set(Value value, std::optional<LinearLayout> layout);
@@ -87,30 +88,41 @@ bool Assigner::isComputed(Value value) {
   return true;
 }
 
-std::pair<uint32_t, uint32_t>
-Assigner::splitWarps(vector::ContractionOp contraction,
-                     const ContractionShape &shape) {
+WarpSplit Assigner::splitWarps(vector::ContractionOp contraction,
+                               const ContractionShape &shape,
+                               ContractionStrategy strategy) {
+  // Whole fragments for each warp: no thread holds what lies past the end.
+  auto [fragmentM, fragmentN] = getFragmentSizes(shape, strategy);
+  auto split = [](uint32_t extent, uint32_t fragment, uint32_t most) {
+    uint32_t count = 1;
+    while (count < most && extent % (fragment * count * 2) == 0)
+      count *= 2;
+    return count;
+  };
   // A side that is computed is computed by each warp that needs it: split it,
   // and let the side that is read be read several times.
   bool aComputed = isComputed(contraction->getOperand(shape.a));
   bool bComputed = isComputed(contraction->getOperand(shape.b));
+  WarpSplit warpSplit;
   if (bComputed && !aComputed) {
-    uint32_t n = std::min(warps, std::max(1u, shape.n / 8));
-    return {warps / n, n};
+    warpSplit.n = split(shape.extentN, fragmentN, warps);
+    warpSplit.m = split(shape.extentM, fragmentM, warps / warpSplit.n);
+  } else {
+    warpSplit.m = split(shape.extentM, fragmentM, warps);
+    warpSplit.n = split(shape.extentN, fragmentN, warps / warpSplit.m);
   }
-  uint32_t m = std::min(warps, std::max(1u, shape.m / 16));
-  return {m, warps / m};
+  warpSplit.copies = warps / (warpSplit.m * warpSplit.n);
+  return warpSplit;
 }
 
-LogicalResult
-Assigner::decideContraction(vector::ContractionOp contraction) {
+LogicalResult Assigner::decideContraction(vector::ContractionOp contraction) {
   std::optional<ContractionShape> shape = ContractionShape::get(contraction);
   if (!shape)
     return contraction.emitOpError(
         "expected a product of two matrices into a matrix, summed by addition");
-  auto [warpsM, warpsN] = splitWarps(contraction, *shape);
+  ContractionStrategy strategy = chooseStrategy(contraction, *shape);
   ContractionLayouts chosen = getContractionLayouts(
-      *shape, chooseStrategy(contraction, *shape), warpsM, warpsN);
+      *shape, strategy, splitWarps(contraction, *shape, strategy));
   set(contraction.getResult(), chosen.result);
   contractions.try_emplace(contraction, std::move(chosen));
   return success();
@@ -232,8 +244,8 @@ FailureOr<Value> Assigner::getAs(Value value, const LinearLayout &wanted,
     for (OpOperand &operand : copy->getOpOperands()) {
       if (!isVector(operand.get()))
         continue;
-      FailureOr<Value> part = getAs(
-          operand.get(), *getOperandLayout(operand, wanted), copy);
+      FailureOr<Value> part =
+          getAs(operand.get(), *getOperandLayout(operand, wanted), copy);
       if (failed(part))
         return failure();
       operand.set(*part);
@@ -280,9 +292,8 @@ void Assigner::annotate() {
     SmallVector<Attribute> attributes;
     for (Value result : op->getResults())
       attributes.push_back(
-          isVector(result)
-              ? Attribute(toAttribute(context, layouts.at(result)))
-              : Attribute(UnitAttr::get(context)));
+          isVector(result) ? Attribute(toAttribute(context, layouts.at(result)))
+                           : Attribute(UnitAttr::get(context)));
     op->setAttr(kLayoutsAttrName, ArrayAttr::get(context, attributes));
   });
 }

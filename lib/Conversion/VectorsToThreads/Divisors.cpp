@@ -99,9 +99,9 @@ KnownDivisors mamba::getKnownDivisors(Value memref) {
     known.offset = source.offset;
     llvm::SmallBitVector dropped = view.getDroppedDims();
     for (unsigned dim = 0; dim < source.strides.size(); ++dim) {
-      known.offset =
-          std::min(known.offset, ::multiply(source.strides[dim],
-                                            ofFold(view.getMixedOffsets()[dim])));
+      known.offset = std::min(
+          known.offset,
+          ::multiply(source.strides[dim], ofFold(view.getMixedOffsets()[dim])));
       if (!dropped.test(dim))
         known.strides.push_back(::multiply(
             source.strides[dim], ofFold(view.getMixedStrides()[dim])));

@@ -56,8 +56,8 @@ LinearLayout mamba::permuteLayout(const LinearLayout &layout,
   return pickOuts(layout, permutation);
 }
 
-std::optional<LinearLayout>
-mamba::restrictLayout(const LinearLayout &layout, ArrayRef<uint32_t> shape) {
+std::optional<LinearLayout> mamba::restrictLayout(const LinearLayout &layout,
+                                                  ArrayRef<uint32_t> shape) {
   LayoutDims ins, outs;
   for (auto [index, size] : llvm::enumerate(shape))
     outs.push_back({tensorDim(index), llvm::Log2_32_Ceil(size)});
@@ -130,6 +130,8 @@ ContractionShape::get(vector::ContractionOp contraction) {
   else if (!reads(shape.b, k, n))
     return std::nullopt;
   auto aType = cast<VectorType>(contraction->getOperand(shape.a).getType());
+  shape.extentM = accType.getDimSize(0);
+  shape.extentN = accType.getDimSize(1);
   shape.m = llvm::PowerOf2Ceil(accType.getDimSize(0));
   shape.n = llvm::PowerOf2Ceil(accType.getDimSize(1));
   shape.k = llvm::PowerOf2Ceil(aType.getDimSize(shape.aTransposed ? 0 : 1));
@@ -152,19 +154,39 @@ ContractionStrategy mamba::chooseStrategy(vector::ContractionOp contraction,
                         : ContractionStrategy::Fma;
 }
 
+/// Lanes along the columns, and neighbouring columns of a thread: powers of two
+/// that divide their number.
+static std::pair<uint32_t, uint32_t>
+getFmaColumns(const ContractionShape &shape) {
+  auto divide = [](uint32_t extent, uint32_t most) {
+    return std::min(most, extent & -extent);
+  };
+  uint32_t lanes = divide(shape.extentN, 8);
+  return {lanes, divide(shape.extentN / lanes, 4)};
+}
+
+std::pair<uint32_t, uint32_t>
+mamba::getFragmentSizes(const ContractionShape &shape,
+                        ContractionStrategy strategy) {
+  if (strategy == ContractionStrategy::MmaSync)
+    return {16, 8};
+  auto [lanes, elements] = getFmaColumns(shape);
+  return {32 / lanes, lanes * elements};
+}
+
 /// Each thread holds the sums of a small rectangle, and needs a row of the one
 /// side and a column of the other for each step.
 static ContractionLayouts getFmaLayouts(const ContractionShape &shape,
-                                        uint32_t warpsM, uint32_t warpsN) {
+                                        const WarpSplit &warps) {
   BlockedShape block;
-  uint32_t lanesN = std::min<uint32_t>(8, shape.n);
-  uint32_t lanesM = 32 / lanesN;
-  block.elements = {1, std::min<uint32_t>(4, std::max(1u, shape.n / lanesN))};
-  block.lanes = {lanesM, lanesN};
-  block.warps = {warpsM, warpsN};
+  auto [lanesN, elementsN] = getFmaColumns(shape);
+  block.elements = {1, elementsN};
+  block.lanes = {32 / lanesN, lanesN};
+  block.warps = {warps.m, warps.n};
   block.order = {1, 0};
   ContractionLayouts layouts{ContractionStrategy::Fma, {}, {}, {}};
-  layouts.result = blockedLayout({shape.m, shape.n}, block);
+  layouts.result = blockedLayout({shape.m, shape.n}, block) *
+                   LinearLayout::broadcast(kWarp, warps.copies);
   LinearLayout rows = sliceLayout(layouts.result, 1);
   layouts.a = rows * LinearLayout::identity(kRegister, tensorDim(1), shape.k);
   LinearLayout columns =
@@ -175,18 +197,20 @@ static ContractionLayouts getFmaLayouts(const ContractionShape &shape,
   return layouts;
 }
 
-ContractionLayouts
-mamba::getContractionLayouts(const ContractionShape &shape,
-                             ContractionStrategy strategy, uint32_t warpsM,
-                             uint32_t warpsN) {
+ContractionLayouts mamba::getContractionLayouts(const ContractionShape &shape,
+                                                ContractionStrategy strategy,
+                                                const WarpSplit &warps) {
   ContractionLayouts layouts{strategy, {}, {}, {}};
   if (strategy == ContractionStrategy::Fma) {
-    layouts = getFmaLayouts(shape, warpsM, warpsN);
+    layouts = getFmaLayouts(shape, warps);
   } else {
-    layouts.a = mmaLayout(MmaOperand::A, 16, {shape.m, shape.k}, warpsM, warpsN);
-    layouts.b = mmaLayout(MmaOperand::B, 16, {shape.k, shape.n}, warpsM, warpsN);
-    layouts.result =
-        mmaLayout(MmaOperand::C, 16, {shape.m, shape.n}, warpsM, warpsN);
+    auto get = [&](MmaOperand operand, uint32_t rows, uint32_t columns) {
+      return mmaLayout(operand, 16, {rows, columns}, warps.m, warps.n) *
+             LinearLayout::broadcast(kWarp, warps.copies);
+    };
+    layouts.a = get(MmaOperand::A, shape.m, shape.k);
+    layouts.b = get(MmaOperand::B, shape.k, shape.n);
+    layouts.result = get(MmaOperand::C, shape.m, shape.n);
   }
   if (shape.aTransposed)
     layouts.a = permuteLayout(layouts.a, {1, 0});
@@ -222,8 +246,8 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   return std::nullopt;
 }
 
-std::optional<LinearLayout>
-mamba::getResultLayout(OpOperand &operand, const LinearLayout &layout) {
+std::optional<LinearLayout> mamba::getResultLayout(OpOperand &operand,
+                                                   const LinearLayout &layout) {
   Operation *op = operand.getOwner();
   if (op->getNumResults() != 1)
     return std::nullopt;
@@ -252,9 +276,8 @@ mamba::getResultLayout(OpOperand &operand, const LinearLayout &layout) {
 LinearLayout mamba::widenForMemory(const LinearLayout &layout,
                                    unsigned elementBytes, unsigned bytes) {
   unsigned last = layout.getOuts().size() - 1;
-  unsigned wanted =
-      std::min(llvm::Log2_32(std::max(bytes / elementBytes, 1u)),
-               layout.getOuts()[last].bits);
+  unsigned wanted = std::min(llvm::Log2_32(std::max(bytes / elementBytes, 1u)),
+                             layout.getOuts()[last].bits);
   unsigned shift = layout.getTotalOutBits() - layout.getOuts()[last].bits;
   unsigned registers = layout.getInBits(kRegister);
   BinaryVectors columns(layout.getColumns());

@@ -59,7 +59,8 @@ struct ContractionShape {
   unsigned a = 0, b = 1;
   /// Whether the side is (k, m) rather than (m, k), (n, k) rather than (k, n).
   bool aTransposed = false, bTransposed = false;
-  uint32_t m = 0, n = 0, k = 0; // rounded up to powers of two
+  uint32_t m = 0, n = 0, k = 0;      // rounded up to powers of two
+  uint32_t extentM = 0, extentN = 0; // as they are
 
   /// None if it is no product of two matrices into a matrix.
   static std::optional<ContractionShape>
@@ -76,10 +77,20 @@ struct ContractionLayouts {
 ContractionStrategy chooseStrategy(mlir::vector::ContractionOp contraction,
                                    const ContractionShape &shape);
 
-/// Layouts of a contraction's vectors with `warpsM` * `warpsN` warps.
+/// Rows and columns of the result that a warp holds at least.
+std::pair<uint32_t, uint32_t> getFragmentSizes(const ContractionShape &shape,
+                                               ContractionStrategy strategy);
+
+/// Warps along the rows and the columns of a result, and how many hold the
+/// same.
+struct WarpSplit {
+  uint32_t m = 1, n = 1, copies = 1;
+};
+
+/// Layouts of a contraction's vectors.
 ContractionLayouts getContractionLayouts(const ContractionShape &shape,
                                          ContractionStrategy strategy,
-                                         uint32_t warpsM, uint32_t warpsN);
+                                         const WarpSplit &warps);
 
 /// The layout that `operand`, a vector, must have where the vectors that its
 /// owner gives have the layouts of the attribute `mamba.layouts`. None if the

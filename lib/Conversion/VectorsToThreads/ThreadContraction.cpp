@@ -49,14 +49,14 @@ private:
 
 } // namespace
 
-LogicalResult
-ThreadProgram::rewriteContraction(vector::ContractionOp op) {
+LogicalResult ThreadProgram::rewriteContraction(vector::ContractionOp op) {
   std::optional<ContractionShape> shape = ContractionShape::get(op);
   if (!shape)
     return op.emitOpError("expected a product of two matrices");
   ContractionStrategy strategy = chooseStrategy(op, *shape);
   bool isMma = strategy == ContractionStrategy::MmaSync;
-  Value aOperand = op->getOperand(shape->a), bOperand = op->getOperand(shape->b);
+  Value aOperand = op->getOperand(shape->a),
+        bOperand = op->getOperand(shape->b);
   Held aHeld = getHeld(aOperand), bHeld = getHeld(bOperand),
        cHeld = getHeld(op.getResult());
   Fragments as(aHeld, shape->aTransposed, isMma ? 8 : 1);
@@ -96,8 +96,8 @@ ThreadProgram::rewriteContraction(vector::ContractionOp op) {
   for (const Fragments::Place &place : cs.places) {
     if (isMma) {
       auto type = VectorType::get({2, 2}, f32);
-      sums.push_back(vector::ShapeCastOp::create(
-          b, loc(), type, take(acc, place.position, 4)));
+      sums.push_back(vector::ShapeCastOp::create(b, loc(), type,
+                                                 take(acc, place.position, 4)));
     } else {
       sums.push_back(vector::ExtractOp::create(b, loc(), acc, place.position));
     }
@@ -125,13 +125,13 @@ ThreadProgram::rewriteContraction(vector::ContractionOp op) {
                << cHeld.layout.str();
       Value &sum = sums[index];
       if (isMma) {
-        sum = nvgpu::MmaSyncOp::create(
-            b, loc(), fragment(0, a, *aAt, 8), fragment(1, bValue, *bAt, 4),
-            sum, ArrayRef<int64_t>{16, 8, 16});
+        sum = nvgpu::MmaSyncOp::create(b, loc(), fragment(0, a, *aAt, 8),
+                                       fragment(1, bValue, *bAt, 4), sum,
+                                       ArrayRef<int64_t>{16, 8, 16});
         continue;
       }
-      Value product = arith::MulFOp::create(
-          b, loc(), scalar(0, a, *aAt), scalar(1, bValue, *bAt), contract);
+      Value product = arith::MulFOp::create(b, loc(), scalar(0, a, *aAt),
+                                            scalar(1, bValue, *bAt), contract);
       sum = arith::AddFOp::create(b, loc(), sum, product, contract);
     }
   SmallVector<Value> elements(accType.getDimSize(0));
@@ -140,8 +140,8 @@ ThreadProgram::rewriteContraction(vector::ContractionOp op) {
       elements[place.position] = sum;
       continue;
     }
-    Value flat = vector::ShapeCastOp::create(b, loc(),
-                                             VectorType::get({4}, f32), sum);
+    Value flat =
+        vector::ShapeCastOp::create(b, loc(), VectorType::get({4}, f32), sum);
     for (unsigned i = 0; i < 4; ++i)
       elements[place.position + i] =
           vector::ExtractOp::create(b, loc(), flat, i);

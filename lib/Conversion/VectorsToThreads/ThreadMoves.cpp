@@ -31,8 +31,8 @@ Value ThreadProgram::toFile(Value vector, const Held &held) {
 }
 
 Value ThreadProgram::fromFile(Value file, const Held &held) {
-  return pick(file, SmallVector<int64_t>(held.registers.begin(),
-                                         held.registers.end()));
+  return pick(
+      file, SmallVector<int64_t>(held.registers.begin(), held.registers.end()));
 }
 
 /// Columns of `in` in the single output of `map`.
@@ -65,7 +65,8 @@ FailureOr<Value> ThreadProgram::moveRegisters(const LinearLayout &map,
     SmallVector<int64_t> exchanged;
     for (int64_t i = 0; i < held; ++i)
       exchanged.push_back(i ^ (int64_t(1) << bit));
-    file = arith::SelectOp::create(b, loc(), isSet, pick(file, exchanged), file);
+    file =
+        arith::SelectOp::create(b, loc(), isSet, pick(file, exchanged), file);
   }
   SmallVector<int64_t> positions;
   for (uint32_t i = 0; i < size; ++i)
@@ -103,8 +104,8 @@ FailureOr<Value> ThreadProgram::shuffleLanes(const ConversionStep &step,
     }
     Value value;
     if (word) {
-      Value cast = vector::BitCastOp::create(
-          b, loc(), VectorType::get({1}, word), part);
+      Value cast =
+          vector::BitCastOp::create(b, loc(), VectorType::get({1}, word), part);
       value = vector::ExtractOp::create(b, loc(), cast, 0);
     } else {
       Value narrow = vector::ExtractOp::create(b, loc(), part, 0);
@@ -194,11 +195,11 @@ Value ThreadProgram::loadShared(const SharedAccess &access, Type element,
     lanes.resize(5, 0);
     columns.append(lanes);
     columns.append(BinaryVectors(rows.getColumns(kWarp)));
-    places = LinearLayout::fromColumns(
-        {{kRegister.str(), matrixBits - own},
-         {kLane.str(), 5},
-         {kWarp.str(), rows.getInBits(kWarp)}},
-        LayoutDims(rows.getOuts()), std::move(columns));
+    places = LinearLayout::fromColumns({{kRegister.str(), matrixBits - own},
+                                        {kLane.str(), 5},
+                                        {kWarp.str(), rows.getInBits(kWarp)}},
+                                       LayoutDims(rows.getOuts()),
+                                       std::move(columns));
   }
   Value part = getThreadPart(places, 0);
   uint64_t possible = getThreadBits(places, 0);
@@ -225,13 +226,23 @@ Value ThreadProgram::loadShared(const SharedAccess &access, Type element,
       parts.push_back(load);
       continue;
     }
-    auto fragment = VectorType::get({int64_t(group / 2), 2}, element);
-    Value loaded = nvgpu::LdMatrixOp::create(
+    // Matrices at the end that nobody needs may lie past the tile.
+    unsigned loaded = group;
+    while (!needed.empty() && loaded > 2 &&
+           llvm::none_of(needed.slice(i + loaded / 2, loaded / 2),
+                         [](bool isUsed) { return isUsed; }))
+      loaded /= 2;
+    auto fragment = VectorType::get({int64_t(loaded / 2), 2}, element);
+    Value matrices = nvgpu::LdMatrixOp::create(
         b, loc(), fragment, memory.buffer, ValueRange{offset},
         /*transpose=*/access.kind == SharedAccessKind::MatrixTransposed,
-        /*numTiles=*/group / 2);
-    parts.push_back(
-        vector::ShapeCastOp::create(b, loc(), groupType, loaded));
+        /*numTiles=*/loaded / 2);
+    parts.push_back(vector::ShapeCastOp::create(
+        b, loc(), VectorType::get({int64_t(loaded)}, element), matrices));
+    if (loaded < group)
+      parts.push_back(arith::ConstantOp::create(
+          b, loc(),
+          b.getZeroAttr(VectorType::get({int64_t(group - loaded)}, element))));
   }
   return join(b, loc(), parts, element);
 }
@@ -251,8 +262,8 @@ void ThreadProgram::storeShared(const SharedAccess &access, Value file,
   addIdle(lane, access.idleLanes);
   addIdle(warp, access.idleWarps);
   if (idle) {
-    Value active = arith::CmpIOp::create(
-        b, loc(), arith::CmpIPredicate::eq, idle, constantI32(0));
+    Value active = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq,
+                                         idle, constantI32(0));
     auto branch = scf::IfOp::create(b, loc(), active, /*withElse=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
   }
@@ -263,9 +274,9 @@ void ThreadProgram::storeShared(const SharedAccess &access, Value file,
     Value offset = addConstantToIndex(part, possible, own);
     if (memory.base)
       offset = arith::AddIOp::create(b, loc(), memory.base, offset);
-    auto store = vector::StoreOp::create(
-        b, loc(), getSlice(b, loc(), file, i, group), memory.buffer,
-        ValueRange{offset});
+    auto store =
+        vector::StoreOp::create(b, loc(), getSlice(b, loc(), file, i, group),
+                                memory.buffer, ValueRange{offset});
     store.setAlignment(access.elementBytes * group);
   }
 }

@@ -191,8 +191,7 @@ LogicalResult ThreadProgram::rewriteConstant(Operation &op) {
   if (!matchPattern(&op, m_Constant(&elements)) || !elements.isSplat())
     return op.emitOpError("expected a vector of equal elements, got ") << op;
   Value constant = arith::ConstantOp::create(
-      b, loc(),
-      elements.resizeSplat(getThreadType(op.getResult(0))));
+      b, loc(), elements.resizeSplat(getThreadType(op.getResult(0))));
   map.map(op.getResult(0), constant);
   return success();
 }
@@ -208,15 +207,14 @@ LogicalResult ThreadProgram::rewriteStep(vector::StepOp op) {
     constants.push_back(held.at(i)[0]);
     used |= constants.back();
   }
-  Value base =
-      vector::BroadcastOp::create(b, loc(), type, toIndex(part));
-  Value own = arith::ConstantOp::create(
-      b, loc(), DenseElementsAttr::get(type, [&] {
-        SmallVector<APInt> values;
-        for (int64_t constant : constants)
-          values.push_back(APInt(64, constant));
-        return values;
-      }()));
+  Value base = vector::BroadcastOp::create(b, loc(), type, toIndex(part));
+  Value own =
+      arith::ConstantOp::create(b, loc(), DenseElementsAttr::get(type, [&] {
+                                  SmallVector<APInt> values;
+                                  for (int64_t constant : constants)
+                                    values.push_back(APInt(64, constant));
+                                  return values;
+                                }()));
   Value sum = (used & possible)
                   ? arith::XOrIOp::create(b, loc(), base, own).getResult()
                   : arith::AddIOp::create(b, loc(), base, own).getResult();
@@ -256,8 +254,7 @@ static Value combine(OpBuilder &b, Location loc, vector::CombiningKind kind,
   return vector::makeArithReduction(b, loc, kind, lhs, rhs);
 }
 
-LogicalResult
-ThreadProgram::rewriteReduction(vector::MultiDimReductionOp op) {
+LogicalResult ThreadProgram::rewriteReduction(vector::MultiDimReductionOp op) {
   auto resultType = dyn_cast<VectorType>(op.getType());
   if (!resultType)
     return op.emitOpError("expected a vector as result, got ") << op.getType();
@@ -308,8 +305,8 @@ ThreadProgram::rewriteReduction(vector::MultiDimReductionOp op) {
     results.push_back(combine(b, loc(), op.getKind(), start, sum));
   }
   map.map(op.getResult(),
-          vector::FromElementsOp::create(b, loc(), getThreadType(op.getResult()),
-                                         results));
+          vector::FromElementsOp::create(
+              b, loc(), getThreadType(op.getResult()), results));
   return success();
 }
 
@@ -317,10 +314,10 @@ LogicalResult ThreadProgram::rewriteLoop(scf::ForOp loop) {
   SmallVector<Value> inits;
   for (Value init : loop.getInits())
     inits.push_back(map.lookupOrDefault(init));
-  auto created = scf::ForOp::create(
-      b, loop.getLoc(), map.lookupOrDefault(loop.getLowerBound()),
-      map.lookupOrDefault(loop.getUpperBound()),
-      map.lookupOrDefault(loop.getStep()), inits);
+  auto created = scf::ForOp::create(b, loop.getLoc(),
+                                    map.lookupOrDefault(loop.getLowerBound()),
+                                    map.lookupOrDefault(loop.getUpperBound()),
+                                    map.lookupOrDefault(loop.getStep()), inits);
   for (NamedAttribute attribute : loop->getDiscardableAttrs())
     if (attribute.getName() != kLayoutsAttrName)
       created->setAttr(attribute.getName(), attribute.getValue());
@@ -328,7 +325,8 @@ LogicalResult ThreadProgram::rewriteLoop(scf::ForOp loop) {
   for (auto [from, to] :
        llvm::zip_equal(loop.getRegionIterArgs(), created.getRegionIterArgs()))
     map.map(from, to);
-  for (auto [from, to] : llvm::zip_equal(loop.getResults(), created.getResults()))
+  for (auto [from, to] :
+       llvm::zip_equal(loop.getResults(), created.getResults()))
     map.map(from, to);
   OpBuilder::InsertionGuard guard(b);
   // A loop without results gets its terminator from the builder.
@@ -351,9 +349,8 @@ LogicalResult ThreadProgram::rewriteIf(scf::IfOp op) {
   for (auto [from, to] : llvm::zip_equal(op.getResults(), created.getResults()))
     map.map(from, to);
   OpBuilder::InsertionGuard guard(b);
-  for (auto [from, to] :
-       {std::pair(op.thenBlock(), created.thenBlock()),
-        std::pair(op.elseBlock(), created.elseBlock())}) {
+  for (auto [from, to] : {std::pair(op.thenBlock(), created.thenBlock()),
+                          std::pair(op.elseBlock(), created.elseBlock())}) {
     if (!from)
       continue;
     to->clear();
@@ -415,8 +412,9 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op)) {
     auto source = dyn_cast<VectorType>(broadcast.getSourceType());
     unsigned rank = source ? source.getRank() : 0;
-    if (source && source.getShape() !=
-                      broadcast.getResultVectorType().getShape().take_back(rank))
+    if (source &&
+        source.getShape() !=
+            broadcast.getResultVectorType().getShape().take_back(rank))
       return op.emitOpError("expected new leading dimensions only");
     return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
       return Coordinates(at.take_back(rank));

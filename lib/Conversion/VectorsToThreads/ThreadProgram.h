@@ -66,10 +66,9 @@ private:
   mlir::LogicalResult rewriteStep(mlir::vector::StepOp op);
   /// Broadcast, transpose, slice: each register of the result is one of the
   /// source. `toSource` says where an element comes from.
-  mlir::LogicalResult
-  rewriteMove(mlir::Operation &op,
-              llvm::function_ref<Coordinates(llvm::ArrayRef<uint32_t>)>
-                  toSource);
+  mlir::LogicalResult rewriteMove(
+      mlir::Operation &op,
+      llvm::function_ref<Coordinates(llvm::ArrayRef<uint32_t>)> toSource);
   mlir::LogicalResult rewriteReduction(mlir::vector::MultiDimReductionOp op);
 
   // ThreadMemory.cpp

@@ -26,6 +26,8 @@ using namespace mamba;
 
 namespace {
 
+/// Where a swizzled tile starts.
+constexpr int64_t kSwizzledAlignment = 1024;
 /// Tokens that a block of the scan over chunks takes at a time.
 constexpr int64_t kPassTokens = 128;
 /// Registers of a thread of chunk_out besides those of the products.
@@ -136,6 +138,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   PlanAttr choose(MambaTileOpInterface op) {
     if (auto state = dyn_cast<ChunkStateOp>(op.getOperation()))
       return becomesPartOfPass(state) ? PlanAttr() : chooseChunkParallel(op);
+    if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
+      return chooseTiledOut(out);
     if (!isFused)
       return chooseChunkParallel(op);
     if (auto pass = dyn_cast<StatePassOp>(op.getOperation())) {
@@ -144,8 +148,6 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           state && getOnlyStatePass(state) && !state->hasAttr(kPlanAttrName);
       return fuses ? chooseFusedPass(state) : chooseChunkParallel(op);
     }
-    if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
-      return chooseTiledOut(out);
     return chooseChunkParallel(op);
   }
 
@@ -206,7 +208,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       return getStagedBytes(rows, problem.stateDim, bytes) +
              getStagedBytes(steps, problem.stateDim, bytes) +
              getStagedBytes(columns, problem.stateDim, bytes) +
-             tiles * getStagedBytes(rows, columns, bytes) + 8 * (rows + steps);
+             tiles * getStagedBytes(rows, columns, bytes) +
+             16 * (rows + steps) + kSwizzledAlignment;
     };
     // Without vectors: rows of C * B^T in f32 and rounded, of both products
     // with P and of the result; the state may need a rounded copy.
@@ -243,44 +246,42 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     blocks = bytes == 2 ? std::clamp<int64_t>(blocks, 1, 4) : 1;
     SmallVector<int64_t> tile = out.getUnitTile();
     tile[3] = columns == problem.headDim ? 0 : columns;
-    return PlanAttr::get(&getContext(), Schedule::ThreeKernel, tile, {rows, 0},
-                         steps, warps, /*stages=*/1, blocks);
+    return PlanAttr::get(&getContext(),
+                         isFused ? Schedule::ThreeKernel
+                                 : Schedule::ChunkParallel,
+                         tile, {rows, 0}, steps, warps, /*stages=*/1, blocks);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
     Problem problem = getProblem(op);
     SmallVector<int64_t> tile = op.getUnitTile(), inner;
-    int64_t warps = 8;
+    int64_t warps = 8, reduction = 0;
     llvm::TypeSwitch<Operation *>(op)
         .Case<ChunkCumsumOp>([&](auto) { warps = 4; })
         .Case<ChunkStateOp>([&](auto) {
-          // B weighted by the decay: every token of the chunk, a few columns.
+          // x and B of some tokens, or without vectors B of all of them
+          // weighted by the decay; a few columns.
+          int64_t tokens = std::min(problem.chunk, kPassTokens);
           int64_t columns = chooseTile(
               problem.stateDim, 64, problem.sharedBytes, [&](int64_t n) {
-                return problem.chunk * (4 + n * problem.elementBytes);
+                int64_t staged =
+                    getStagedBytes(tokens, problem.headDim,
+                                   problem.elementBytes) +
+                    getStagedBytes(tokens, n, problem.elementBytes) +
+                    8 * tokens + kSwizzledAlignment;
+                return std::max(staged,
+                                problem.chunk * (4 + n * problem.elementBytes));
               });
           inner = {0, columns, 0};
+          reduction = tokens < problem.chunk ? tokens : 0;
         })
         .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); })
-        .Case<ChunkOutOp>([&](ChunkOutOp) {
-          // Rows of C * B^T in f32 and rounded, and of both products with P;
-          // the state may need a rounded copy.
-          int64_t state = problem.stateDim * problem.headDim * 2;
-          int64_t rows = 32;
-          auto bytes = [&](int64_t r) {
-            return state + r * (problem.chunk * (4 + problem.elementBytes) +
-                                problem.headDim * (8 + problem.elementBytes));
-          };
-          while (rows > 1 && bytes(rows) > problem.sharedBytes)
-            rows /= 2;
-          inner = {rows, 0};
-        })
         .Case<SsuOp>([&](auto) {
           warps = 4;
           tile[2] = chooseStateRows(problem);
         });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
-                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1);
+                         reduction, warps, /*stages=*/0, /*blocks=*/1);
   }
 
   Problem getProblem(Operation *op) {
