@@ -423,6 +423,14 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
       return source;
     });
   }
+  if (auto row = dyn_cast<vector::ExtractOp>(op);
+      row && row.getSourceVectorType().getRank() == 2 &&
+      !row.hasDynamicPosition() && row.getStaticPosition().size() == 1)
+    return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
+      return Coordinates{uint32_t(row.getStaticPosition()[0]), at[0]};
+    });
+  if (auto scan = dyn_cast<vector::ScanOp>(op))
+    return rewriteScan(scan);
   if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op))
     return rewriteReduction(reduction);
   if (auto read = dyn_cast<vector::TransferReadOp>(op))

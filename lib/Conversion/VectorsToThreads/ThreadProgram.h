@@ -72,6 +72,9 @@ private:
                   toSource);
   mlir::LogicalResult rewriteReduction(mlir::vector::MultiDimReductionOp op);
 
+  // ThreadScan.cpp
+  mlir::LogicalResult rewriteScan(mlir::vector::ScanOp op);
+
   // ThreadMemory.cpp
   mlir::LogicalResult rewriteRead(mlir::vector::TransferReadOp op);
   mlir::LogicalResult rewriteGlobalRead(mlir::vector::TransferReadOp op);
