@@ -231,6 +231,18 @@ bool mamba::isStrided(const LinearLayout &layout) {
   return layout.getOuts()[last].bits != 0 && rows >= 3;
 }
 
+/// `layout` with a dimension of size 1 before output `dim`.
+static LinearLayout insertUnitDim(const LinearLayout &layout, unsigned dim) {
+  LayoutDims outs;
+  for (unsigned i = 0; i <= layout.getOuts().size(); ++i) {
+    unsigned bits =
+        i == dim ? 0 : layout.getOuts()[i < dim ? i : i - 1].bits;
+    outs.push_back({tensorDim(i), bits});
+  }
+  return LinearLayout::fromColumns(LayoutDims(layout.getIns()), std::move(outs),
+                                   BinaryVectors(layout.getColumns()));
+}
+
 /// The layout of a value that is repeated along new first dimensions.
 static LinearLayout dropLeadingDims(const LinearLayout &layout,
                                     unsigned count) {
@@ -246,8 +258,14 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   auto type = cast<VectorType>(operand.get().getType());
   if (isElementwise(op))
     return result;
-  if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
-    return dropLeadingDims(result, result.getOuts().size() - type.getRank());
+  if (isa<vector::BroadcastOp>(op)) {
+    LinearLayout layout =
+        dropLeadingDims(result, result.getOuts().size() - type.getRank());
+    for (unsigned dim = 0; dim < type.getRank(); ++dim)
+      if (type.getDimSize(dim) == 1 && layout.getOuts()[dim].bits != 0)
+        layout = insertUnitDim(sliceLayout(layout, dim), dim);
+    return layout;
+  }
   if (auto transpose = dyn_cast<vector::TransposeOp>(op)) {
     SmallVector<int64_t> inverse = invertPermutationVector(
         SmallVector<int64_t>(transpose.getPermutation()));
@@ -261,10 +279,7 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
                : sliceLayout(result, scan.getReductionDim());
   if (isa<vector::ExtractOp>(op) && type.getRank() == 2 &&
       type.getDimSize(0) == 1 && result.getOuts().size() == 1)
-    return LinearLayout::fromColumns(
-        LayoutDims(result.getIns()),
-        {{tensorDim(0), 0}, {tensorDim(1), result.getOuts()[0].bits}},
-        BinaryVectors(result.getColumns()));
+    return insertUnitDim(result, 0);
   return std::nullopt;
 }
 
