@@ -109,9 +109,18 @@ Value BlockRewriter::read(Value tensor, ArrayRef<int64_t> shape) {
   Block *home = tensor.getParentBlock();
   if (!body->getParent()->isAncestor(home->getParent()))
     home = body;
-  if (home != b.getInsertionBlock())
+  if (home != b.getInsertionBlock()) {
     b.setInsertionPoint(
         home->findAncestorOpInBlock(*b.getInsertionBlock()->getParentOp()));
+  } else if (home == body && shape.size() == 1) {
+    // Outside of loops nothing hides how long a read takes. A short vector can
+    // be read early.
+    Operation *definition = tensor.getDefiningOp();
+    if (definition && definition->getBlock() == body)
+      b.setInsertionPointAfter(definition);
+    else
+      b.setInsertionPointToStart(body);
+  }
   Location loc = tensor.getLoc();
   SmallVector<bool> inBounds;
   for (auto [size, known] : llvm::zip_equal(shape, type.getShape()))

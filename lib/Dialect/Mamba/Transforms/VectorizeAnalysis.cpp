@@ -383,7 +383,7 @@ LogicalResult VectorizeAnalysis::checkPadding(tensor::InsertSliceOp op) {
       !llvm::all_of(op.getMixedStrides(), isOneInteger) ||
       getShape(source) != shape || failed(checkRead(op, dest)))
     return refuse(op, "insertions only into results of the block, or of first "
-                      "elements into a tile of the same bounds");
+                      "elements into a tile of the same bounds,");
   shapes[op.getResult()] = shape;
   return checkShape(op, shape);
 }
