@@ -4,11 +4,13 @@
 # and a build in build/. What is there already is left alone, so that a second
 # run takes a second.
 #
-#   tools/setup.sh [--jobs N] [--with-ptxas] [--ci]
+#   tools/setup.sh [--jobs N] [--with-ptxas] [--with-torch] [--ci]
 #
 #   --jobs N      compile N files at a time (default: one a processor)
 #   --with-ptxas  also install ptxas of CUDA 13.0 in .venv, to assemble PTX
-#   --ci          also install clang-format, and make warnings errors
+#   --with-torch  also install torch in .venv, for the tests of mamba_mlir on
+#                 tensors (a minute and 5 GB)
+#   --ci          also install clang-format and torch, and make warnings errors
 #
 # Licensed under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -22,6 +24,7 @@ packages=(ca-certificates clang-22 cmake libgtest-dev libmlir-22-dev lld-22
 jobs=
 ci=
 with_ptxas=
+with_torch=
 
 die() {
   echo "setup: error: $*" >&2
@@ -37,8 +40,10 @@ while (($#)); do
     ;;
   --jobs=*) jobs=${1#*=} ;;
   --with-ptxas) with_ptxas=1 ;;
+  --with-torch) with_torch=1 ;;
   --ci)
     ci=1
+    with_torch=1
     packages+=(clang-format-22)
     ;;
   *) die "unknown option '$1' (see the head of tools/setup.sh)" ;;
@@ -113,6 +118,7 @@ if ! .venv/bin/python -c '' 2>/dev/null; then
 fi
 install_python_packages test/requirements.txt
 # Its dependencies are for compiling CUDA.
+[[ -z $with_torch ]] || install_python_packages test/requirements-torch.txt
 [[ -z $with_ptxas ]] || install_python_packages test/requirements-ptxas.txt --no-deps
 
 # Build

@@ -11,6 +11,11 @@
 |* first call that needs it; everything but mamba_function_prepare and        *|
 |* mamba_call_launch works without a GPU.                                     *|
 |*                                                                            *|
+|* A bundle for the target cpu has a shared library in place of PTX. Its      *|
+|* arrays are in host memory, aligned as their elements are; there is no      *|
+|* workspace, streams are ignored, and mamba_call_launch returns when the     *|
+|* results are there.                                                         *|
+|*                                                                            *|
 |* The library allocates no device memory except for the code of the kernels, *|
 |* does not synchronize, and queues nothing but kernels, so that a CUDA graph *|
 |* can capture a launch.                                                      *|
@@ -66,8 +71,8 @@ MAMBA_RUNTIME_EXPORT const char *mamba_last_error(void);
 typedef struct mamba_bundle mamba_bundle;
 typedef struct mamba_function mamba_function;
 
-/* Reads a bundle's manifest and PTX; the files are not needed afterwards. On
-   failure *bundle is null. */
+/* Reads a bundle's manifest and PTX, or opens its shared library; the files are
+   not needed afterwards. On failure *bundle is null. */
 MAMBA_RUNTIME_EXPORT mamba_status mamba_bundle_load(const char *folder,
                                                     mamba_bundle **bundle);
 
@@ -76,7 +81,7 @@ MAMBA_RUNTIME_EXPORT mamba_status mamba_bundle_load(const char *folder,
    captured them are gone, and the contexts they ran in still exist. */
 MAMBA_RUNTIME_EXPORT void mamba_bundle_destroy(mamba_bundle *bundle);
 
-/* What the PTX is for, e.g. "sm_90a". */
+/* What the bundle is for, e.g. "sm_90a" or "cpu". */
 MAMBA_RUNTIME_EXPORT const char *
 mamba_bundle_target(const mamba_bundle *bundle);
 

@@ -23,10 +23,11 @@ using namespace mamba;
 void mamba::buildToCpuPipeline(OpPassManager &pm) {
   PipelineOptions options;
   options.target = "cpu";
-  buildToTilesPipeline(pm, options);
-  buildToLinalgPipeline(pm, options);
-  buildBufferizePipeline(pm);
+  buildToBuffersPipeline(pm, options);
+  buildBuffersToCpuPipeline(pm);
+}
 
+void mamba::buildBuffersToCpuPipeline(OpPassManager &pm) {
   bufferization::buildBufferDeallocationPipeline(
       pm, bufferization::BufferDeallocationPipelineOptions());
   pm.addPass(createConvertBufferizationToMemRefPass());

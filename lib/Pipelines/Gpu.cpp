@@ -35,12 +35,15 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   if (target) {
     distribute.maxSharedBytes = target->limits.sharedBytesPerBlock;
     pipeline.maxSharedBytes = target->limits.sharedBytesPerBlock;
+    // Two blocks on a multiprocessor; each takes 1024 bytes more.
+    pipeline.preferredSharedBytes = target->limits.sharedBytesPerSM / 2 - 1024;
   } else {
     llvm::consumeError(target.takeError());
   }
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(createStageCopiesPass());
   kernels.addPass(createPipelinePass(pipeline));
+  kernels.addPass(createNarrowIndicesPass());
   kernels.addPass(createSliceContractionsPass());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());

@@ -21,13 +21,9 @@ void mamba::registerMambaPipelines() {
         buildToTilesPipeline(pm, options);
         buildToLinalgPipeline(pm, options);
       });
-  PassPipelineRegistration<PipelineOptions>(
-      "mamba-to-buffers", "Model level to loops on buffers",
-      [](OpPassManager &pm, const PipelineOptions &options) {
-        buildToTilesPipeline(pm, options);
-        buildToLinalgPipeline(pm, options);
-        buildBufferizePipeline(pm);
-      });
+  PassPipelineRegistration<PipelineOptions>("mamba-to-buffers",
+                                            "Model level to loops on buffers",
+                                            buildToBuffersPipeline);
   PassPipelineRegistration<PipelineOptions>(
       "mamba-to-nvgpu-pipeline", "Model level to kernels of one thread",
       buildToNvgpuPipeline);

@@ -41,6 +41,8 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
   MambaPlanPassOptions plan;
   plan.target = options.target;
   plan.schedule = options.schedule;
+  for (const std::string &text : options.plans)
+    plan.plans.push_back(text);
   pm.addPass(createMambaPlanPass(plan));
   pm.addPass(createMambaTilePass());
   addCleanup(pm);
@@ -74,4 +76,11 @@ void mamba::buildBufferizePipeline(OpPassManager &pm) {
   // CSE makes a tile and its place in the whole the same subview; only then
   // the copy between them folds.
   pm.addPass(createCanonicalizerPass());
+}
+
+void mamba::buildToBuffersPipeline(OpPassManager &pm,
+                                   const PipelineOptions &options) {
+  buildToTilesPipeline(pm, options);
+  buildToLinalgPipeline(pm, options);
+  buildBufferizePipeline(pm);
 }

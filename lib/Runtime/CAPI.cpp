@@ -7,6 +7,7 @@
 
 #include "Call.h"
 #include "Error.h"
+#include "HostLibrary.h"
 #include "Modules.h"
 #include "mamba-c/Runtime.h"
 
@@ -21,7 +22,7 @@ struct mamba_function {
 
 struct mamba_bundle {
   explicit mamba_bundle(const char *folder)
-      : manifest(readManifest(folder)), modules(manifest) {
+      : manifest(readManifest(folder)), modules(manifest), library(manifest) {
     setInfos(manifest);
     for (const Function &function : manifest.functions)
       functions.push_back({&function, this});
@@ -29,6 +30,7 @@ struct mamba_bundle {
 
   Manifest manifest;
   Modules modules;
+  HostLibrary library;
   std::vector<mamba_function> functions;
 };
 
@@ -148,6 +150,8 @@ mamba_status mamba_function_prepare(const mamba_function *function,
                                     CUstream_st *stream) {
   return guard([&] {
     require(function, "function");
+    if (function->bundle->library)
+      return;
     const Driver &driver = Driver::get();
     ContextScope scope(driver, stream);
     function->bundle->modules.load(driver, scope.get(), *function->function);
@@ -160,7 +164,10 @@ mamba_status mamba_call_create(const mamba_function *function,
     require(call, "call");
     *call = nullptr;
     require(function, "function");
-    *call = new mamba_call{Call(*function->function), function->bundle};
+    const HostLibrary &library = function->bundle->library;
+    *call =
+        new mamba_call{Call(*function->function, library ? &library : nullptr),
+                       function->bundle};
   });
 }
 

@@ -228,14 +228,18 @@ std::vector<int64_t> Call::getShape(const std::string &name) {
   return shape;
 }
 
+constexpr uint64_t kDeviceAlignment = 16;
+
 /// Why an address of an array of some bytes is wrong, or "".
-static std::string explainAddress(uint64_t address, uint64_t bytes) {
+static std::string explainAddress(uint64_t address, uint64_t bytes,
+                                  uint64_t alignment) {
   if (bytes == 0)
     return "";
   if (address == 0)
     return "null pointer to " + std::to_string(bytes) + " bytes";
-  if (address % 16 != 0)
-    return "address " + std::to_string(address) + " is not a multiple of 16";
+  if (address % alignment != 0)
+    return "address " + std::to_string(address) + " is not a multiple of " +
+           std::to_string(alignment);
   if (address + bytes < address)
     return "address " + std::to_string(address) + " plus " +
            std::to_string(bytes) + " bytes exceeds 64 bits";
@@ -253,7 +257,9 @@ void Call::checkAddresses(Mistakes &mistakes) const {
       mistakes.add("argument " + quote(argument.name) + " is missing");
       continue;
     }
-    std::string why = explainAddress(arrays[i].address, arrays[i].bytes);
+    std::string why =
+        explainAddress(arrays[i].address, arrays[i].bytes,
+                       library ? argument.elementBytes : kDeviceAlignment);
     if (!why.empty())
       mistakes.add("argument " + quote(argument.name) + ": " + why);
   }
@@ -287,7 +293,8 @@ void Call::checkWorkspace(const Plan &plan, uint64_t address,
   if (bytes < plan.workspaceBytes)
     mistakes.add("expected " + std::to_string(plan.workspaceBytes) +
                  " bytes of workspace, got " + std::to_string(bytes));
-  std::string why = explainAddress(address, plan.workspaceBytes);
+  std::string why =
+      explainAddress(address, plan.workspaceBytes, kDeviceAlignment);
   if (!why.empty())
     mistakes.add("workspace: " + why);
   mistakes.check();
@@ -341,9 +348,31 @@ void Call::queue(const Driver &driver, const ContextModules &modules,
                            std::to_string(&launch - function.launches.data()));
 }
 
+void Call::runOnHost() const {
+  // {allocated, aligned, offset, sizes.., strides..} of each array.
+  std::vector<std::vector<int64_t>> descriptors;
+  std::vector<void *> pointers;
+  for (const Array &array : arrays) {
+    size_t rank = array.sizes.size();
+    std::vector<int64_t> &descriptor = descriptors.emplace_back(3 + 2 * rank);
+    descriptor[0] = descriptor[1] = int64_t(array.address);
+    int64_t stride = 1;
+    for (size_t axis = rank; axis-- > 0;) {
+      descriptor[3 + axis] = array.sizes[axis];
+      descriptor[3 + rank + axis] = stride;
+      stride *= array.bytes ? array.sizes[axis] : 1;
+    }
+  }
+  for (std::vector<int64_t> &descriptor : descriptors)
+    pointers.push_back(descriptor.data());
+  library->call(function, pointers);
+}
+
 void Call::launch(Modules &modules, void *workspace, uint64_t workspaceBytes,
                   CUstream stream) {
   check();
+  if (library)
+    return runOnHost();
   uint64_t address = reinterpret_cast<uintptr_t>(workspace);
   checkWorkspace(*plan, address, workspaceBytes);
   if (plan->launches.empty())

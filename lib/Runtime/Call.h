@@ -8,6 +8,7 @@
 #ifndef MAMBA_LIB_RUNTIME_CALL_H
 #define MAMBA_LIB_RUNTIME_CALL_H
 
+#include "HostLibrary.h"
 #include "Manifest.h"
 #include "Modules.h"
 
@@ -55,8 +56,10 @@ struct Plan {
 /// The methods throw Error.
 class Call {
 public:
-  explicit Call(const Function &function)
-      : function(function), arrays(function.arguments.size()) {}
+  /// `library` is null if the function runs on a GPU.
+  Call(const Function &function, const HostLibrary *library)
+      : function(function), library(library),
+        arrays(function.arguments.size()) {}
 
   void bind(const std::string &name, void *address, const std::string &dtype,
             const std::vector<int64_t> &sizes);
@@ -87,7 +90,10 @@ private:
              const PreparedLaunch &launch, uint64_t workspace,
              CUstream stream) const;
 
+  void runOnHost() const;
+
   const Function &function;
+  const HostLibrary *library;
   /// One for each argument.
   std::vector<Array> arrays;
   std::optional<Plan> plan;

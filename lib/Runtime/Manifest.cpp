@@ -57,6 +57,15 @@ mamba_role readRole(const JsonReader &json) {
   json.fail("expected input, output or inout, got " + quote(role));
 }
 
+/// A bundle refers to nothing outside of its folder.
+std::string readFileName(const JsonReader &json) {
+  std::string name = json.string();
+  if (name.empty() || name[0] == '.' ||
+      name.find_first_of("/\\") != std::string::npos)
+    json.fail("expected the name of a file, got " + quote(name));
+  return name;
+}
+
 /// Reads a function; kernels and PTX files are added to `manifest`.
 class FunctionReader {
 public:
@@ -80,8 +89,9 @@ public:
         entry.fail("workspace " + quote(space.name) + " occurs twice");
       function.workspace.push_back(std::move(space));
     }
-    for (const JsonReader &entry : json.get("launches").elements())
-      readLaunch(entry);
+    if (manifest.library.empty())
+      for (const JsonReader &entry : json.get("launches").elements())
+        readLaunch(entry);
     function.operations =
         json.has("operations") ? json.get("operations").dump() : "[]";
     return std::move(function);
@@ -194,11 +204,7 @@ private:
 
   /// The index of a PTX file, to be read if it is new.
   size_t readPtx(const JsonReader &entry) {
-    std::string name = entry.string();
-    // A bundle refers to nothing outside of its folder.
-    if (name.empty() || name[0] == '.' ||
-        name.find_first_of("/\\") != std::string::npos)
-      entry.fail("expected the name of a file, got " + quote(name));
+    std::string name = readFileName(entry);
     for (size_t i = 0; i < manifest.ptxFiles.size(); ++i)
       if (manifest.ptxFiles[i].name == name)
         return i;
@@ -263,6 +269,8 @@ Manifest readManifest(const std::string &folder) {
                  version.dump());
   Manifest manifest;
   manifest.target = top.get("target").string();
+  if (manifest.target == "cpu")
+    manifest.library = folder + "/" + readFileName(top.get("library"));
   std::set<std::string> names;
   for (const JsonReader &entry : top.get("functions").elements()) {
     manifest.functions.push_back(FunctionReader(manifest, entry).read());

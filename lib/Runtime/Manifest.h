@@ -86,6 +86,9 @@ struct PtxFile {
 
 struct Manifest {
   std::string target;
+  /// Of a bundle for the CPU: the path of its shared library, which exports the
+  /// functions. There are no launches then.
+  std::string library;
   std::vector<Function> functions;
   std::vector<Kernel> kernels;
   std::vector<PtxFile> ptxFiles;

@@ -113,6 +113,8 @@ def library():
     """The library, opened on the first call. Functions that return a status raise
     one of the errors above instead."""
     global _opened
+    if _opened is not None:
+        return _opened
     with _lock:
         if _opened is None:
             _opened = _open()

@@ -10,13 +10,16 @@ import weakref
 from mamba_mlir._library import ArgumentError, create, library
 
 ROLES = ("input", "output", "inout")
+_SIZES = [c_int64 * rank for rank in range(8)]  # making a type takes long
 
 
 @dataclass(frozen=True)
 class DeviceArray:
-    """A dense row-major array in device memory that someone else owns.
+    """A dense row-major array in device memory that someone else owns; in host
+    memory for bundles of the target cpu.
 
-    pointer: its device address, a multiple of 16; 0 where only sizes matter.
+    pointer: its device address, a multiple of 16, or its host address; 0 where
+    only sizes matter.
     dtype: "bf16", "f16", "f32", "f64", "i1", "i8" to "i64", "u8" to "u64".
     shape: its sizes in elements.
     """
@@ -81,10 +84,11 @@ class Call:
     def bind(self, name, array):
         """Binds a DeviceArray to an argument. ArgumentError if dtype, rank or a
         static size is another."""
-        shape = tuple(array.shape)
+        shape = array.shape
+        rank = len(shape)
+        sizes = _SIZES[rank] if rank < len(_SIZES) else c_int64 * rank
         library().mamba_call_bind(self._handle, name.encode(), array.pointer,
-                                  array.dtype.encode(), len(shape),
-                                  (c_int64 * len(shape))(*shape))
+                                  array.dtype.encode(), rank, sizes(*shape))
 
     def shape(self, name):
         """Sizes of the argument or result `name` that follow from the inputs."""
@@ -113,7 +117,8 @@ class Call:
 
         workspace: the address of at least `workspace_bytes` bytes, a multiple of
         16; stream: a CUstream or cudaStream_t as an int, 0 for the default
-        stream of the current context.
+        stream of the current context. On the target cpu there are neither, and
+        the call returns when the results are there.
         """
         library().mamba_call_launch(self._handle, workspace, workspace_bytes, stream)
 
@@ -121,13 +126,15 @@ class Call:
 class Function:
     """A function of a bundle. Thread-safe.
 
-    name; arguments: a tuple of Argument; operations: a list with a dict for each
-    mamba operation that it was compiled from ("op" and the options);
-    constraints: conditions on the sizes, as text.
+    name; target: of its bundle, "cpu" or e.g. "sm_90a"; arguments: a tuple of
+    Argument; operations: a list with a dict for each mamba operation that it was
+    compiled from ("op" and the options); constraints: conditions on the sizes,
+    as text.
     """
 
-    def __init__(self, bundle, handle):
+    def __init__(self, bundle, handle, target):
         self._bundle, self._handle = bundle, handle  # The first owns the second.
+        self.target = target
         runtime = library()
         self.name = runtime.mamba_function_name(handle).decode()
         self.operations = json.loads(runtime.mamba_function_operations(handle))
@@ -204,9 +211,16 @@ class Function:
         argument, and outputs that shall not be allocated. Returns a dict of
         tensors by result name; an inout argument is updated in place and
         returned. Neither synchronizes nor records gradients.
+
+        A function for the target cpu takes CPU tensors, or numpy arrays, and
+        runs before it returns.
         """
-        from mamba_mlir import _torch
-        return _torch.run(self, tensors)
+        is_torch = any(hasattr(tensor, "data_ptr") for tensor in tensors.values())
+        if is_torch or self.target != "cpu":
+            from mamba_mlir import _torch as library
+        else:
+            from mamba_mlir import _numpy as library
+        return library.run(self, tensors)
 
 
 class Bundle:
@@ -220,7 +234,7 @@ class Bundle:
         runtime = library()
         owned = _Owned(handle, runtime.mamba_bundle_destroy)
         self.target = runtime.mamba_bundle_target(handle).decode()
-        functions = [Function(owned, runtime.mamba_bundle_get_function(handle, index))
+        functions = [Function(owned, runtime.mamba_bundle_get_function(handle, index), self.target)
                      for index in range(runtime.mamba_bundle_num_functions(handle))]
         self.functions = {function.name: function for function in functions}
 

@@ -2,20 +2,19 @@
 (test/Runtime/FakeCuda.h)."""
 
 import ctypes
-import os
-from pathlib import Path
+import shlex
 import subprocess
 import sys
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from places import COMPILE, FAKE_CUDA, ROOT
+
 sys.path.insert(0, str(ROOT / "python"))
 
 import mamba_mlir  # noqa: E402
+from mamba_mlir.dispatch import registry  # noqa: E402
 
-COMPILE = os.environ.get("MAMBA_COMPILE", ROOT / "build/bin/mamba-compile")
-FAKE = os.environ.get("MAMBA_FAKE_CUDA", str(ROOT / "build/lib/libmamba_fake_cuda.so"))
 THREE = ctypes.c_uint32 * 3
 
 
@@ -34,7 +33,7 @@ class Driver:
     """The driver's functions for tests."""
 
     def __init__(self):
-        self.library = ctypes.CDLL(FAKE)
+        self.library = ctypes.CDLL(FAKE_CUDA)
         self.library.fake_stream.restype = ctypes.c_uint64
 
     def reset(self):
@@ -51,7 +50,7 @@ class Driver:
 
 @pytest.fixture(scope="session")
 def opened_driver():
-    mamba_mlir.set_driver_path(FAKE)
+    mamba_mlir.set_driver_path(FAKE_CUDA)
     return Driver()
 
 
@@ -69,3 +68,27 @@ def folder(tmp_path_factory):
         subprocess.run([COMPILE, "--model=mamba2-130m", f"--op={op}", "--dtype=bf16",
                         "--target=sm_90a", "--emit=bundle", "-o", path / op], check=True)
     return path
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """A folder for the bundles that `make` compiles."""
+    return tmp_path_factory.mktemp("made")
+
+
+@pytest.fixture
+def make(made, monkeypatch):
+    """Runs a call after the command that its NoKernelError names, if it fails so;
+    the bundle is found on the search path."""
+    monkeypatch.setenv("MAMBA_MLIR_BUNDLES", str(made))
+
+    def run(call):
+        try:
+            return call()
+        except mamba_mlir.NoKernelError as error:
+            line = str(error).splitlines()[-1]  # as a user would copy it
+            subprocess.run(shlex.split(line), check=True)
+            return call()
+
+    yield run
+    registry.clear()

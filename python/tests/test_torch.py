@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from mamba_mlir import ArgumentError, Bundle
+from mamba_mlir import ArgumentError, Bundle, DriverError, NoKernelError, _torch, ops
+from mamba_mlir.dispatch import registry
 from shapes import SSD, SSU
 
 DTYPES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}
@@ -33,6 +34,14 @@ class Tensor:
             count *= size
         return count
 
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    def clone(self, memory_format):
+        assert memory_format == "contiguous"
+        return Tensor(self.shape, self.dtype, self.device)
+
     def is_contiguous(self):
         return self._contiguous
 
@@ -54,8 +63,10 @@ def torch(driver, monkeypatch):
 
     stream = SimpleNamespace(cuda_stream=driver.library.fake_stream(1))
     module = SimpleNamespace(
-        empty=empty, uint8="torch.uint8", entered=entered,
-        cuda=SimpleNamespace(device=device, current_stream=lambda _device: stream),
+        empty=empty, uint8="torch.uint8", entered=entered, contiguous_format="contiguous",
+        cuda=SimpleNamespace(device=device, current_stream=lambda _device: stream,
+                             get_device_capability=lambda _device: module.capability),
+        capability=(9, 0),
         **{name: f"torch.{name}" for name in DTYPES.values()})
     monkeypatch.setitem(sys.modules, "torch", module)
     return module
@@ -111,3 +122,61 @@ def test_rejects(torch, driver, folder, change, message):
 def test_rejects_no_tensors(torch, folder):
     with pytest.raises(ArgumentError, match="expected tensors on one device, got no tensors"):
         Bundle.load(folder / "ssd")["ssd"]()
+
+
+# ---- the operations, below torch's operators
+
+@pytest.fixture
+def registered(folder, monkeypatch):
+    monkeypatch.delenv("MAMBA_MLIR_BUNDLES", raising=False)
+    registry.register(folder)
+    yield
+    registry.clear()
+    _torch._targets_of_devices.clear()
+
+
+def ssd_operands(folder, **changes):
+    given = tensors(Bundle.load(folder / "ssd")["ssd"], SSD)
+    return {**given, "chunk_size": 256, "z": None, "initial_states": None, "seq_idx": None,
+            "dt_softplus": True, "dt_min": 0.0, "dt_max": float("inf"), "state_dtype": "f16",
+            "return_final_states": True, **changes}
+
+
+def test_ssd_on_a_gpu(torch, driver, folder, registered):
+    given = ssd_operands(folder)
+    y, final_state = ops.run_ssd(**given)
+    assert y.shape == SSD["x"] and final_state.dtype == "torch.float16"
+    passed = [p for launch in driver.launches()
+              for p in launch.parameters[:launch.num_parameters]]
+    assert {given["x"].address, y.address, final_state.address} <= set(passed)
+
+
+def test_views_and_unaligned_tensors_are_copied(torch, driver, folder, registered):
+    given = ssd_operands(folder)
+    given["B"]._contiguous = False
+    given["C"].address += 8
+    ops.run_ssd(**given)
+    passed = {p for launch in driver.launches()
+              for p in launch.parameters[:launch.num_parameters]}
+    assert given["x"].address in passed
+    assert not passed & {given["B"].address, given["C"].address}
+
+
+def test_state_is_not_copied(torch, driver, folder, registered):
+    given = tensors(Bundle.load(folder / "ssu")["ssu"], {**SSU, "state": (3, *SSU["state"][1:])})
+    given["state"]._contiguous = False
+    with pytest.raises(ArgumentError, match="'state': expected a contiguous tensor"):
+        ops.run_ssu(**given, z=None, dt_softplus=True, state_batch_indices=None,
+                    dst_state_batch_indices=None, out=Tensor(SSU["x"], "torch.bfloat16"),
+                    disable_state_update=False, intermediate_states_buffer=None)
+
+
+def test_other_gpus(torch, driver, folder, registered):
+    torch.capability = (12, 0)
+    with pytest.raises(NoKernelError, match="--target=sm_120a --emit=bundle"):
+        ops.run_ssd(**ssd_operands(folder))
+    _torch._targets_of_devices.clear()
+    torch.capability = (8, 0)
+    with pytest.raises(DriverError, match=r"no target is for cuda:1, of compute capability 8.0; "
+                                          r"there are sm_90a \(9.0\), "):
+        ops.run_ssd(**ssd_operands(folder))

@@ -38,27 +38,6 @@ gpu.module @kernels {
     memref.store %6, %y[] : memref<f32>
     gpu.return
   }
-
-  // In a vectorized kernel two buffers share bytes only with a barrier between
-  // their uses.
-  // CHECK-LABEL: gpu.func @shared
-  // CHECK-SAME: mamba.shared_bytes = 16384 : i64
-  gpu.func @shared(%y: memref<f32>) kernel
-      attributes {known_block_size = array<i32: 32, 1, 1>, mamba.vectorized} {
-    %a = memref.alloc() {mamba.swizzle = 128 : i64} : memref<1x64x64xbf16, #workgroup>
-    %b = memref.alloc() {mamba.swizzle = 128 : i64} : memref<1x64x64xbf16, #workgroup>
-    %c = memref.alloc() {mamba.swizzle = 128 : i64} : memref<1x64x64xbf16, #workgroup>
-    %c0 = arith.constant 0 : index
-    %0 = memref.load %a[%c0, %c0, %c0] : memref<1x64x64xbf16, #workgroup>
-    %1 = memref.load %b[%c0, %c0, %c0] : memref<1x64x64xbf16, #workgroup>
-    gpu.barrier
-    %2 = memref.load %c[%c0, %c0, %c0] : memref<1x64x64xbf16, #workgroup>
-    %3 = arith.addf %0, %1 : bf16
-    %4 = arith.addf %3, %2 : bf16
-    %5 = arith.extf %4 : bf16 to f32
-    memref.store %5, %y[] : memref<f32>
-    gpu.return
-  }
 }
 
 // -----

@@ -2,6 +2,10 @@
 // RUN:   | FileCheck %s
 // RUN: mamba-opt %s --pass-pipeline='builtin.module(gpu.module(mamba-stage-copies,canonicalize,cse,mamba-pipeline{max-shared-bytes=90000}))' \
 // RUN:   | FileCheck %s --check-prefix=TWO
+// RUN: mamba-opt %s --pass-pipeline='builtin.module(gpu.module(mamba-stage-copies,canonicalize,cse,mamba-pipeline{max-shared-bytes=200000 preferred-shared-bytes=90000}))' \
+// RUN:   | FileCheck %s --check-prefix=TWO
+// RUN: mamba-opt %s --pass-pipeline='builtin.module(gpu.module(mamba-stage-copies,canonicalize,cse,mamba-pipeline{max-shared-bytes=200000 preferred-shared-bytes=40000},canonicalize,cse))' \
+// RUN:   | FileCheck %s
 // RUN: mamba-opt %s -o %t --pass-pipeline='builtin.module(gpu.module(mamba-stage-copies,canonicalize,cse,mamba-pipeline{max-shared-bytes=60000}))' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
@@ -9,6 +13,9 @@
 #map_nk = affine_map<(m, n, k) -> (n, k)>
 #map_kn = affine_map<(m, n, k) -> (k, n)>
 #map_mn = affine_map<(m, n, k) -> (m, n)>
+#map_km = affine_map<(m, n, k) -> (k, m)>
+#tokens = affine_map<(d0)[s0] -> (128, s0 - d0 * 128)>
+#first = affine_map<(d0) -> (d0 * 128)>
 #rows = affine_map<(d0)[s0] -> (64, s0 - d0)>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @matmul
@@ -165,6 +172,63 @@ gpu.module @kernels {
       %yt = memref.subview %y[%i, 0] [%rows, 64] [1, 1] : memref<?x64xbf16> to memref<?x64xbf16, strided<[64, 1], offset: ?>>
       vector.transfer_write %outb, %yt[%c0, %c0] {in_bounds = [false, true]} : vector<64x64xbf16>, memref<?x64xbf16, strided<[64, 1], offset: ?>>
     }
+    gpu.return
+  }
+
+  // A loop that carries the accumulator x^T * (w * B), and the decay of which
+  // is loaded one iteration ahead.
+  // CHECK-LABEL: gpu.func @state
+  // CHECK-COUNT-2: nvgpu.device_async_create_group
+  // CHECK: %[[ELEMENT:.*]] = scf.if %{{.*}} -> (f32) {
+  // CHECK: memref.load
+  // CHECK: } else {
+  // CHECK: scf.for %[[C:.*]] = %c0 to %[[CHUNKS:.*]] step %c1 iter_args(%{{.*}} = %{{.*}}, %[[DECAY:.*]] = %[[ELEMENT]], %{{.*}} = %c0)
+  // CHECK: %[[NEXT:.*]] = arith.addi %[[C]], %c1
+  // CHECK-NEXT: %[[EXISTS:.*]] = arith.cmpi slt, %[[NEXT]], %[[CHUNKS]]
+  // CHECK-NEXT: %[[LOADED:.*]] = scf.if %[[EXISTS]] -> (f32) {
+  // CHECK: memref.load
+  // CHECK-NOT: memref.load
+  // CHECK: vector.broadcast %[[DECAY]] : f32
+  // CHECK: scf.yield %{{.*}}, %[[LOADED]], %{{.*}} : vector<64x32xf32>, f32, index
+  gpu.func @state(%px: memref<bf16>, %pb: memref<bf16>, %pw: memref<f32>, %pi: memref<f32>, %ps: memref<bf16>, %chunks: index, %len: index) kernel
+      attributes {known_block_size = array<i32: 128, 1, 1>, mamba.vectorized} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c128 = arith.constant 128 : index
+    %pad = arith.constant 0.0 : bf16
+    %padf = arith.constant 0.0 : f32
+    %zero = arith.constant dense<0.0> : vector<64x32xf32>
+    %x = memref.reinterpret_cast %px to offset: [0], sizes: [%len, 64], strides: [1536, 1] : memref<bf16> to memref<?x64xbf16, strided<[1536, 1]>>
+    %b = memref.reinterpret_cast %pb to offset: [0], sizes: [%len, 32], strides: [128, 1] : memref<bf16> to memref<?x32xbf16, strided<[128, 1]>>
+    %w = memref.reinterpret_cast %pw to offset: [0], sizes: [%chunks, 128], strides: [128, 1] : memref<f32> to memref<?x128xf32>
+    %s = memref.reinterpret_cast %ps to offset: [0], sizes: [%chunks, 64, 32], strides: [2048, 32, 1] : memref<bf16> to memref<?x64x32xbf16>
+    %i = memref.reinterpret_cast %pi to offset: [0], sizes: [64, 32], strides: [32, 1] : memref<f32> to memref<64x32xf32>
+    %init = vector.transfer_read %i[%c0, %c0], %padf {in_bounds = [true, true]} : memref<64x32xf32>, vector<64x32xf32>
+    %h = scf.for %c = %c0 to %chunks step %c1 iter_args(%acc = %init) -> (vector<64x32xf32>) {
+      %st = memref.subview %s[%c, 0, 0] [1, 64, 32] [1, 1, 1] : memref<?x64x32xbf16> to memref<64x32xbf16, strided<[32, 1], offset: ?>>
+      %hb = arith.truncf %acc : vector<64x32xf32> to vector<64x32xbf16>
+      vector.transfer_write %hb, %st[%c0, %c0] {in_bounds = [true, true]} : vector<64x32xbf16>, memref<64x32xbf16, strided<[32, 1], offset: ?>>
+      %t = affine.apply #first(%c)
+      %rows = affine.min #tokens(%c)[%len]
+      %xt = memref.subview %x[%t, 0] [%rows, 64] [1, 1] : memref<?x64xbf16, strided<[1536, 1]>> to memref<?x64xbf16, strided<[1536, 1], offset: ?>>
+      %bt = memref.subview %b[%t, 0] [%rows, 32] [1, 1] : memref<?x32xbf16, strided<[128, 1]>> to memref<?x32xbf16, strided<[128, 1], offset: ?>>
+      %wt = memref.subview %w[%c, 0] [1, 128] [1, 1] : memref<?x128xf32> to memref<128xf32, strided<[1], offset: ?>>
+      %last = memref.load %wt[%c0] : memref<128xf32, strided<[1], offset: ?>>
+      %decay = vector.broadcast %last : f32 to vector<64x32xf32>
+      %xv = vector.transfer_read %xt[%c0, %c0], %pad {in_bounds = [false, true]} : memref<?x64xbf16, strided<[1536, 1], offset: ?>>, vector<128x64xbf16>
+      %bv = vector.transfer_read %bt[%c0, %c0], %pad {in_bounds = [false, true]} : memref<?x32xbf16, strided<[128, 1], offset: ?>>, vector<128x32xbf16>
+      %wv = vector.transfer_read %wt[%c0], %padf {in_bounds = [true]} : memref<128xf32, strided<[1], offset: ?>>, vector<128xf32>
+      %wv0 = vector.broadcast %wv : vector<128xf32> to vector<32x128xf32>
+      %wv1 = vector.transpose %wv0, [1, 0] : vector<32x128xf32> to vector<128x32xf32>
+      %bf = arith.extf %bv : vector<128x32xbf16> to vector<128x32xf32>
+      %p = arith.mulf %wv1, %bf : vector<128x32xf32>
+      %pb2 = arith.truncf %p : vector<128x32xf32> to vector<128x32xbf16>
+      %r = vector.contract {indexing_maps = [#map_km, #map_kn, #map_mn], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>} %xv, %pb2, %zero : vector<128x64xbf16>, vector<128x32xbf16> into vector<64x32xf32>
+      %hd = arith.mulf %acc, %decay : vector<64x32xf32>
+      %hn = arith.addf %hd, %r : vector<64x32xf32>
+      scf.yield %hn : vector<64x32xf32>
+    }
+    vector.transfer_write %h, %i[%c0, %c0] {in_bounds = [true, true]} : vector<64x32xf32>, memref<64x32xf32>
     gpu.return
   }
 

@@ -24,10 +24,12 @@ llvm::Error runPipeline(mlir::ModuleOp module, llvm::StringRef name,
                         llvm::function_ref<void(mlir::PassManager &)> build);
 
 /// Lowers `module` to the llvm dialect with C interfaces for the functions of
-/// `signatures`, and completes these.
-llvm::Error lowerForCpu(mlir::ModuleOp module,
-                        std::vector<Signature> &signatures,
-                        const Options &options, mlir::TimingScope &timing);
+/// `signatures`, and completes these. `visitBuffers` is called on the way, when
+/// the functions take buffers.
+llvm::Error
+lowerForCpu(mlir::ModuleOp module, std::vector<Signature> &signatures,
+            mlir::TimingScope &timing,
+            llvm::function_ref<llvm::Error(mlir::ModuleOp)> visitBuffers = {});
 
 /// Lowers `module` to `options.stage` and writes the output.
 llvm::Error emitModule(mlir::ModuleOp module, const Options &options,

@@ -10,6 +10,7 @@
 #include "mamba/Driver/CpuObject.h"
 #include "mamba/Driver/CpuTarget.h"
 #include "mamba/Driver/OutputFile.h"
+#include "mamba/Driver/SharedLibrary.h"
 #include "mamba/Driver/Signature.h"
 #include "mamba/Pipelines/Pipelines.h"
 #include "mamba/Target/Manifest.h"
@@ -39,27 +40,37 @@ Error runPipeline(mlir::ModuleOp module, StringRef name,
 }
 
 Error lowerForCpu(mlir::ModuleOp module, std::vector<Signature> &signatures,
-                  const Options &options, mlir::TimingScope &timing) {
+                  mlir::TimingScope &timing,
+                  function_ref<Error(mlir::ModuleOp)> visitBuffers) {
   for (const Signature &signature : signatures)
     module.lookupSymbol(signature.name)
         ->setAttr(mlir::LLVM::LLVMDialect::getEmitCWrapperAttrName(),
                   mlir::UnitAttr::get(module.getContext()));
   std::optional<PlacementRecorder> recorder;
-  if (Error error = runPipeline(module, "lower to llvm", timing,
+  PipelineOptions pipeline;
+  pipeline.target = "cpu";
+  if (Error error = runPipeline(module, "lower to buffers", timing,
                                 [&](mlir::PassManager &manager) {
                                   recorder.emplace(manager, signatures);
-                                  buildToCpuPipeline(manager);
+                                  buildToBuffersPipeline(manager, pipeline);
                                 }))
     return error;
-  return recorder->finish();
+  if (Error error = recorder->finish())
+    return error;
+  if (visitBuffers)
+    if (Error error = visitBuffers(module))
+      return error;
+  return runPipeline(
+      module, "lower to llvm", timing,
+      [](mlir::PassManager &manager) { buildBuffersToCpuPipeline(manager); });
 }
 
-/// Object file and header appear together.
-static Error emitObject(mlir::ModuleOp module, const Options &options,
-                        mlir::TimingScope &timing) {
-  // A wrong name should not cost a whole compilation.
+/// The functions that an object file for `cpu` exports. Fails if it cannot be
+/// made: a wrong name should not cost a whole compilation.
+static Expected<std::vector<Signature>> readExports(mlir::ModuleOp module,
+                                                    StringRef cpu) {
   if (Expected<std::unique_ptr<TargetMachine>> machine =
-          createTargetMachine(options.cpu);
+          createTargetMachine(cpu);
       !machine)
     return machine.takeError();
   SmallVector<mlir::func::FuncOp> functions = getPublicFunctions(module);
@@ -75,6 +86,16 @@ static Error emitObject(mlir::ModuleOp module, const Options &options,
                                signature->name + "' to be a C identifier");
     signatures.push_back(std::move(*signature));
   }
+  return signatures;
+}
+
+/// Object file and header appear together.
+static Error emitObject(mlir::ModuleOp module, const Options &options,
+                        mlir::TimingScope &timing) {
+  Expected<std::vector<Signature>> signatures =
+      readExports(module, options.cpu);
+  if (!signatures)
+    return signatures.takeError();
   SmallString<128> headerPath(options.output);
   sys::path::replace_extension(headerPath, "h");
   Expected<OutputFile> object = OutputFile::open(options.output);
@@ -84,15 +105,52 @@ static Error emitObject(mlir::ModuleOp module, const Options &options,
   if (!header)
     return header.takeError();
 
-  if (Error error = lowerForCpu(module, signatures, options, timing))
+  if (Error error = lowerForCpu(module, *signatures, timing))
     return error;
   mlir::TimingScope scope = timing.nest("generate code");
-  if (Error error = writeObject(module, signatures, options.cpu, object->os()))
+  if (Error error = writeObject(module, *signatures, options.cpu, object->os()))
     return error;
-  writeHeader(signatures, sys::path::stem(options.output), header->os());
+  writeHeader(*signatures, sys::path::stem(options.output), header->os());
   if (Error error = header->commit())
     return error;
   return object->commit();
+}
+
+/// A folder with a shared library and a manifest.
+static Error emitCpuBundle(mlir::ModuleOp module, const Options &options,
+                           mlir::TimingScope &timing) {
+  static constexpr StringLiteral libraryName = "functions.so";
+  Expected<std::vector<Signature>> signatures =
+      readExports(module, options.cpu);
+  if (!signatures)
+    return signatures.takeError();
+  Expected<std::string> linker = findLinker();
+  if (!linker)
+    return linker.takeError();
+
+  mlir::FailureOr<json::Value> manifest = mlir::failure();
+  auto describe = [&](mlir::ModuleOp buffers) {
+    manifest = buildCpuManifest(buffers, *options.target, libraryName);
+    return failed(manifest) ? createStringError("could not describe the module")
+                            : Error::success();
+  };
+  if (Error error = lowerForCpu(module, *signatures, timing, describe))
+    return error;
+  mlir::TimingScope scope = timing.nest("generate code");
+  SmallString<0> object;
+  raw_svector_ostream os(object);
+  if (Error error = writeObject(module, *signatures, options.cpu, os))
+    return error;
+  scope.stop();
+  mlir::TimingScope linkScope = timing.nest("link");
+  Expected<std::string> library = linkSharedLibrary(*linker, object);
+  if (!library)
+    return library.takeError();
+  if (failed(writeBundleFolder(module, *manifest, {{libraryName, *library}},
+                               options.output)))
+    return createStringError("could not write the bundle '" + options.output +
+                             "'");
+  return Error::success();
 }
 
 /// The PTX of every binary.
@@ -115,6 +173,8 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
   PipelineOptions pipeline;
   pipeline.target = options.target->name.str();
   pipeline.schedule = options.schedule;
+  for (const std::string &plan : options.plans)
+    pipeline.plans.push_back(plan);
   Error error =
       runPipeline(module, ("lower to " + getStageName(options.stage)).str(),
                   timing, [&](mlir::PassManager &manager) {
@@ -131,8 +191,11 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
                       return options.target->isGpu()
                                  ? buildToNvvmPipeline(manager, pipeline)
                                  : buildToCpuPipeline(manager);
-                    case Stage::Ptx:
                     case Stage::Bundle:
+                      if (!options.target->isGpu())
+                        return; // lowers by itself
+                      [[fallthrough]];
+                    case Stage::Ptx:
                       return buildToPtxPipeline(manager, pipeline);
                     }
                   });
@@ -144,6 +207,8 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
   case Stage::Object:
     return emitObject(module, options, timing);
   case Stage::Bundle:
+    if (!options.target->isGpu())
+      return emitCpuBundle(module, options, timing);
     if (failed(writeBundle(module, *options.target, options.output)))
       return createStringError("could not write the bundle '" + options.output +
                                "'");

@@ -63,10 +63,10 @@ void printModels(raw_ostream &os) {
 void printTargets(raw_ostream &os) {
   std::vector<Row> rows = {{"name", "emits", "shared memory of a block"}};
   for (const Target &target : getTargets())
-    rows.push_back({target.name.str(),
-                    target.isGpu() ? "llvm, ptx, bundle" : "llvm, obj, --run",
-                    target.isGpu()
-                        ? std::to_string(target.limits.sharedBytesPerBlock)
+    rows.push_back(
+        {target.name.str(),
+         target.isGpu() ? "llvm, ptx, bundle" : "llvm, obj, bundle, --run",
+         target.isGpu() ? std::to_string(target.limits.sharedBytesPerBlock)
                         : "-"});
   printTable(rows, os);
 }

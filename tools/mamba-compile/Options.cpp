@@ -77,13 +77,14 @@ static TextFlag
              "llvm: MLIR text of the llvm dialect\n"
              "obj: object file and C header (cpu)\n"
              "ptx: text (GPUs)\n"
-             "bundle: folder of PTX and manifest (GPUs)",
+             "bundle: folder of a manifest and PTX, or for cpu a shared\n"
+             "library",
              outputCategory);
 static TextFlag outputFlag("o", "PATH", "Output (default: standard output)",
                            outputCategory);
 static TextFlag
     mcpuFlag("mcpu", "NAME",
-             "Processor of --emit=obj: a name LLVM knows, or native\n"
+             "Processor of --target=cpu: a name LLVM knows, or native\n"
              "(default on x86-64: x86-64-v3)",
              outputCategory);
 static TextFlag
@@ -91,6 +92,11 @@ static TextFlag
                  "How GPUs compute the chunked scan: auto, three_kernel or\n"
                  "chunk_parallel (default: auto)",
                  outputCategory);
+static cl::list<std::string>
+    planFlag("plan", cl::value_desc("OPERATION=PLAN"),
+             cl::desc("A plan instead of the chosen one, for example\n"
+                      "chunk_out=#mamba.plan<three_kernel ...>"),
+             cl::cat(outputCategory));
 static BoolFlag timeFlag("time", "Report to standard error where time went",
                          outputCategory);
 
@@ -324,6 +330,8 @@ static Error parseRun(Options &options) {
     if (flag->isSet())
       return createStringError(Twine(flag == &outputFlag ? "-" : "--") +
                                flag->ArgStr + " contradicts --run");
+  if (!planFlag.empty())
+    return createStringError("--plan contradicts --run");
   if (options.target->isGpu())
     return createStringError("--run runs on the cpu, got --target=" +
                              options.target->name);
@@ -362,7 +370,7 @@ static Error parseStage(Options &options) {
   if (isGpu && options.stage == Stage::Object)
     return createStringError("--emit=" + name + " needs --target=cpu, got " +
                              options.target->name);
-  if (!isGpu && (options.stage == Stage::Ptx || options.stage == Stage::Bundle))
+  if (!isGpu && options.stage == Stage::Ptx)
     return createStringError("--emit=" + name +
                              " needs the --target of a GPU (--list-targets "
                              "lists them)");
@@ -383,8 +391,14 @@ static Error parseStage(Options &options) {
     if (!llvm::is_contained(names, options.schedule))
       return makeUnknown("--schedule", options.schedule, names);
   }
-  if (mcpuFlag.isSet() && options.stage != Stage::Object)
-    return createStringError("--mcpu needs --emit=obj");
+  if (!planFlag.empty() && !isGpu)
+    return createStringError("--plan needs the --target of a GPU "
+                             "(--list-targets lists them)");
+  options.plans.assign(planFlag.begin(), planFlag.end());
+  if (mcpuFlag.isSet() && (isGpu || (options.stage != Stage::Object &&
+                                     options.stage != Stage::Bundle)))
+    return createStringError("--mcpu needs --target=cpu and --emit=obj or "
+                             "--emit=bundle");
   options.cpu =
       mcpuFlag.isSet() ? std::string(mcpuFlag) : getDefaultCpu().str();
   return Error::success();

@@ -38,6 +38,7 @@ struct Options {
   const Target *target = nullptr;
   Stage stage = Stage::Object;
   std::string schedule = "auto";
+  std::vector<std::string> plans;
   std::string output;
   std::string cpu;
 

@@ -126,7 +126,7 @@ Error runModule(mlir::ModuleOp module, const Options &options,
     files.push_back(std::move(*file));
   }
 
-  if (Error error = lowerForCpu(module, signatures, options, timing))
+  if (Error error = lowerForCpu(module, signatures, timing))
     return error;
   mlir::TimingScope compileScope = timing.nest("generate code");
   Expected<Jit> jit = Jit::create(module);

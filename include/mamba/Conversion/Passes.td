@@ -91,6 +91,32 @@ def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
   ];
 }
 
+def NarrowIndicesPass : Pass<"mamba-narrow-indices", "mlir::gpu::GPUModuleOp"> {
+  let summary = "Compare positions in a tile in 32 bits";
+  let description = [{
+    In kernels with `mamba.vectorized`, comparisons of index vectors that are
+    sums of scalars and `vector.step` (masks) become comparisons of 32-bit
+    vectors: the scalars' distance, in 64 bits and cut to what steps cannot
+    reach, goes to one side. Positions are not negative.
+
+    Before:
+
+    ```mlir
+    %rows = arith.addi %i_broadcast, %step : vector<64xindex>
+    %mask = arith.cmpi ule, %column_steps, %row_steps : vector<64x64xindex>
+    ```
+
+    After (`%d` is `%i` minus the columns' base, as i32):
+
+    ```mlir
+    %mask = arith.cmpi sle, %columns, %rows_plus_d : vector<64x64xi32>
+    ```
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::vector::VectorDialect"
+  ];
+}
+
 def AssignLayoutsPass : Pass<"mamba-assign-layouts", "mlir::gpu::GPUModuleOp"> {
   let summary = "Say which thread holds which elements of each vector";
   let description = [{
@@ -236,8 +262,8 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
     "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
-    "mlir::nvgpu::NVGPUDialect", "mlir::scf::SCFDialect",
-    "mlir::vector::VectorDialect"
+    "mlir::NVVM::NVVMDialect", "mlir::nvgpu::NVGPUDialect",
+    "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
   ];
 }
 
@@ -309,6 +335,10 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
     the previous iteration has used. A trip count may be dynamic, and 0. A loop
     that stays as it is gets a remark.
 
+    A `memref.load` from global memory that no operation writes, at a place that
+    depends on the induction variable only, moves one iteration ahead in the
+    same loops, into a loop-carried value.
+
     After (S = 3; before: see `mamba-stage-copies`):
 
     ```mlir
@@ -333,7 +363,10 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
     Option<"stages", "stages", "int64_t", "3",
            "Buffers for each tile; 1 leaves loops as they are">,
     Option<"maxSharedBytes", "max-shared-bytes", "int64_t", "101376",
-           "Shared memory that a block may use">
+           "Shared memory that a block may use">,
+    Option<"preferredSharedBytes", "preferred-shared-bytes", "int64_t", "0",
+           "Shared memory that leaves room for another block (0: no matter): "
+           "stages beyond the second are given up for it">
   ];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",

@@ -31,6 +31,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("how GPUs compute the chunked scan: auto, three_kernel or "
                      "chunk_parallel"),
       llvm::cl::init("auto")};
+  ListOption<std::string> plans{
+      *this, "plan",
+      llvm::cl::desc("plans to use instead of the chosen ones, "
+                     "OPERATION=#mamba.plan<...>")};
 };
 
 /// Model level to planned tile programs: `scf.forall` over blocks of mamba
@@ -45,7 +49,14 @@ void buildToLinalgPipeline(mlir::OpPassManager &pm,
 /// linalg on tensors to loops on buffers: functions take memrefs only.
 void buildBufferizePipeline(mlir::OpPassManager &pm);
 
-/// Model level to the LLVM dialect for the CPU.
+/// Model level to loops on buffers: the three above.
+void buildToBuffersPipeline(mlir::OpPassManager &pm,
+                            const PipelineOptions &options);
+
+/// Loops on buffers to the LLVM dialect for the CPU.
+void buildBuffersToCpuPipeline(mlir::OpPassManager &pm);
+
+/// Model level to the LLVM dialect for the CPU: the two above.
 void buildToCpuPipeline(mlir::OpPassManager &pm);
 
 /// Model level to kernels in per-thread code (`gpu.func`) and their launches.

@@ -7,7 +7,8 @@
 //
 // A bundle is a folder with PTX files and a `manifest.json`, which says how to
 // run functions with them: see the description of `mamba-write-bundle` for the
-// form of the module that it is made from.
+// form of the module that it is made from. A bundle for the CPU has a shared
+// library instead of PTX.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +35,25 @@ mlir::FailureOr<llvm::json::Value> buildManifest(mlir::ModuleOp module,
 /// `manifest.json`; anything else is an error. Equal modules give equal bytes.
 mlir::LogicalResult writeBundle(mlir::ModuleOp module, const Target &target,
                                 llvm::StringRef folder);
+
+/// The manifest of a bundle for the CPU, `target`, before it is lowered from
+/// buffers to the LLVM dialect. `library` is the name of the shared library in
+/// the bundle that exports the functions.
+mlir::FailureOr<llvm::json::Value> buildCpuManifest(mlir::ModuleOp module,
+                                                    const Target &target,
+                                                    llvm::StringRef library);
+
+/// A file of a bundle beside its manifest.
+struct BundleFile {
+  llvm::StringRef name, contents;
+};
+
+/// Writes a bundle as `writeBundle` does, from its parts. Errors are reported
+/// at `module`.
+mlir::LogicalResult writeBundleFolder(mlir::ModuleOp module,
+                                      const llvm::json::Value &manifest,
+                                      llvm::ArrayRef<BundleFile> files,
+                                      llvm::StringRef folder);
 
 } // namespace mamba
 

@@ -22,6 +22,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -125,9 +126,14 @@ LogicalResult distribute(gpu::GPUFuncOp kernel, int64_t maxSharedBytes) {
     return failure();
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitOpError("expected structured control flow");
+  if (auto plan = kernel->getAttrOfType<PlanAttr>(kPlanAttrName))
+    if (plan.getBlocks() > 1)
+      kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      Builder(kernel).getI32IntegerAttr(plan.getBlocks()));
   if (isVectorKernel(kernel))
     return failure(failed(distributeVectors(kernel)) ||
-                   failed(placeSharedBuffers(kernel, maxSharedBytes)));
+                   failed(placeSharedBuffers(kernel, maxSharedBytes,
+                                             /*hasBarriers=*/true)));
   // Bufferization leaves copies of a buffer to itself.
   kernel.walk([](memref::CopyOp copy) {
     if (copy.getSource() == copy.getTarget())

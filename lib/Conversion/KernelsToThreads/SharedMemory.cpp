@@ -9,9 +9,9 @@
 // program order. If a loop uses a buffer from outside, it is live in the whole
 // loop; a buffer of one iteration is not. Branches count as consecutive.
 // Threads that run ahead may reach the next owner of some bytes early; keeping
-// them apart is left to the barriers, which are placed by byte ranges. In a
-// vectorized kernel they have been placed before: there two buffers have bytes
-// in common only if a barrier of the outermost block is between their uses.
+// them apart is left to the barriers, which are placed by byte ranges. If they
+// have been placed before, two buffers have bytes in common only if a barrier
+// is between their uses, whichever comes first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +42,7 @@ struct SharedBuffer {
   MemRefType type;
   int64_t bytes = 0, alignment = kAlignment;
   int64_t firstUse = -1, lastUse = -1; // in program order
+  Operation *first = nullptr;          // whose number `firstUse` is
   ByteRange range = {};
 
   bool isUsed() const { return firstUse >= 0; }
@@ -52,8 +53,8 @@ struct SharedBuffer {
 
 class Placer {
 public:
-  Placer(gpu::GPUFuncOp kernel, int64_t maxBytes)
-      : kernel(kernel), maxBytes(maxBytes) {}
+  Placer(gpu::GPUFuncOp kernel, int64_t maxBytes, bool hasBarriers)
+      : kernel(kernel), maxBytes(maxBytes), hasBarriers(hasBarriers) {}
 
   FailureOr<SharedLayout> run();
 
@@ -67,9 +68,9 @@ private:
 
   gpu::GPUFuncOp kernel;
   int64_t maxBytes;
+  bool hasBarriers;
   SmallVector<SharedBuffer> buffers;
-  /// The outermost block's, in program order.
-  SmallVector<int64_t> barriers;
+  SmallVector<gpu::BarrierOp> barriers;
   /// First and last number of each operation with its regions.
   llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> order;
 };
@@ -115,6 +116,11 @@ LogicalResult Placer::measure(SharedBuffer &buffer) {
     buffer.alignment = swizzle ? kSwizzledAlignment : kStagedAlignment;
     return success();
   }
+  // Of a thread's program: what it assumes. Before, bufferization asks for more
+  // than is of use.
+  if (auto alloc = dyn_cast<memref::AllocOp>(op); alloc && hasBarriers)
+    buffer.alignment =
+        std::max<int64_t>(kAlignment, alloc.getAlignment().value_or(0));
   DataLayout layout = DataLayout::closest(kernel);
   buffer.bytes = elements * layout.getTypeSize(type.getElementType());
   return success();
@@ -129,8 +135,10 @@ void Placer::addUse(SharedBuffer &buffer, Operation *user) {
     if (isa<LoopLikeOpInterface, linalg::LinalgOp>(parent))
       extent = parent;
   auto [first, last] = order.lookup(extent);
-  if (!buffer.isUsed() || first < buffer.firstUse)
+  if (!buffer.isUsed() || first < buffer.firstUse) {
     buffer.firstUse = first;
+    buffer.first = extent;
+  }
   buffer.lastUse = std::max(buffer.lastUse, last);
 }
 
@@ -154,27 +162,48 @@ void Placer::findLifetime(SharedBuffer &buffer, Value memref) {
   }
 }
 
+/// The innermost loop around both operations, or null.
+static Operation *findCommonLoop(Operation *lhs, Operation *rhs) {
+  Operation *loop = lhs->getParentOfType<LoopLikeOpInterface>();
+  while (loop && !loop->isAncestor(rhs))
+    loop = loop->getParentOfType<LoopLikeOpInterface>();
+  return loop;
+}
+
 bool Placer::mayOverlap(const SharedBuffer &lhs,
                         const SharedBuffer &rhs) const {
   if (lhs.isLiveWith(rhs))
     return false;
-  if (!kernel->hasAttr(kVectorizedAttrName))
+  if (!hasBarriers)
     return true;
-  int64_t end = std::min(lhs.lastUse, rhs.lastUse),
-          begin = std::max(lhs.firstUse, rhs.firstUse);
-  return llvm::any_of(barriers, [&](int64_t barrier) {
-    return end < barrier && barrier < begin;
-  });
+  bool inOrder = lhs.lastUse < rhs.firstUse;
+  const SharedBuffer &before = inOrder ? lhs : rhs;
+  const SharedBuffer &after = inOrder ? rhs : lhs;
+  // One that is always met between `begin` and the first use of `buffer`.
+  auto hasBarrier = [&](int64_t begin, const SharedBuffer &buffer) {
+    return llvm::any_of(barriers, [&](gpu::BarrierOp barrier) {
+      int64_t number = order.lookup(barrier).first;
+      return begin < number && number < buffer.firstUse &&
+             barrier->getBlock()->findAncestorOpInBlock(*buffer.first);
+    });
+  };
+  if (!hasBarrier(before.lastUse, after))
+    return false;
+  Operation *loop = findCommonLoop(before.first, after.first);
+  return !loop || hasBarrier(order.lookup(loop).first, before);
 }
 
 LogicalResult Placer::assignRanges() {
   int64_t total = 0;
   // Less alignment fits behind more without a gap.
   SmallVector<SharedBuffer *> sorted, placed;
-  for (int64_t alignment : {kSwizzledAlignment, kStagedAlignment, kAlignment})
-    for (SharedBuffer &buffer : buffers)
-      if (buffer.isUsed() && buffer.alignment == alignment)
-        sorted.push_back(&buffer);
+  for (SharedBuffer &buffer : buffers)
+    if (buffer.isUsed())
+      sorted.push_back(&buffer);
+  llvm::sort(sorted, [&](SharedBuffer *lhs, SharedBuffer *rhs) {
+    return std::make_pair(-lhs->alignment, lhs) <
+           std::make_pair(-rhs->alignment, rhs); // elements of one array
+  });
   for (SharedBuffer *next : sorted) {
     SharedBuffer &buffer = *next;
     SmallVector<ByteRange> taken;
@@ -287,8 +316,8 @@ FailureOr<SharedLayout> Placer::run() {
       for (Operation &nested : region.getOps())
         visit(&nested);
     order[op] = {first, number - 1};
-    if (isa<gpu::BarrierOp>(op) && op->getBlock() == &kernel.getBody().front())
-      barriers.push_back(first);
+    if (auto barrier = dyn_cast<gpu::BarrierOp>(op))
+      barriers.push_back(barrier);
     if (isa<memref::AllocOp, memref::AllocaOp>(op))
       buffers.push_back({op, cast<MemRefType>(op->getResult(0).getType())});
   };
@@ -304,6 +333,7 @@ FailureOr<SharedLayout> Placer::run() {
 }
 
 FailureOr<SharedLayout> mamba::placeSharedBuffers(gpu::GPUFuncOp kernel,
-                                                  int64_t maxBytes) {
-  return Placer(kernel, maxBytes).run();
+                                                  int64_t maxBytes,
+                                                  bool hasBarriers) {
+  return Placer(kernel, maxBytes, hasBarriers).run();
 }

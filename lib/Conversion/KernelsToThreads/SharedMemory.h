@@ -31,8 +31,13 @@ using SharedLayout = llvm::DenseMap<mlir::Value, ByteRange>;
 /// dynamic shared memory, drops the `memref.dealloc`s, and records the size as
 /// `mamba.shared_bytes`. Fails with a message if a buffer's size has no
 /// constant bound or all of them take more than `maxBytes`.
+///
+/// With `hasBarriers` the kernel is the program of a thread that has all its
+/// barriers: buffers share bytes only across one, and are aligned as their
+/// allocations say.
 mlir::FailureOr<SharedLayout> placeSharedBuffers(mlir::gpu::GPUFuncOp kernel,
-                                                 int64_t maxBytes);
+                                                 int64_t maxBytes,
+                                                 bool hasBarriers = false);
 
 } // namespace mamba
 

@@ -10,10 +10,15 @@
 // iterations may be on their way while the tiles of this one are used, whatever
 // the trip count.
 //
+// A single element that is loaded from global memory would make every iteration
+// wait for as long as a tile does. It is loaded one iteration ahead, into a
+// loop-carried value.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Slices.h"
 
+#include "../KernelsToThreads/Buffers.h"
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
@@ -51,6 +56,7 @@ struct StagedLoop {
   SmallVector<StagedCopy> copies;
   SmallVector<nvgpu::DeviceAsyncCreateGroupOp> groups;
   SmallVector<nvgpu::DeviceAsyncWaitOp> waits;
+  SmallVector<memref::LoadOp> loads;
 };
 
 struct LoopBounds {
@@ -72,17 +78,22 @@ private:
   /// `iv` + `ahead` iterations.
   Value createAhead(Value iv, Value step, int64_t ahead);
   Value createView(StagedCopy &copy, OpFoldResult stage);
+  scf::IfOp
+  createIfExists(Value iv, Value end, TypeRange results,
+                 function_ref<void(function_ref<Value(Value)>)> createBody);
   void createCopies(Value iv, Value end, OpFoldResult stage);
+  /// What `load` gives in iteration `iv`, or `otherwise` if there is none.
+  Value createLoad(memref::LoadOp load, Value iv, Value end, Value otherwise);
   void setPrologueInsertionPoint();
   void createPrologue();
-  void addStageNumber();
+  void addLoopCarriedValues();
   void rewriteBody();
 
   StagedLoop &staged;
   scf::ForOp loop;
   int64_t stages;
   IRRewriter rewriter;
-  SmallVector<Value> buffers;
+  SmallVector<Value> buffers, firstElements;
   Value token;
 };
 
@@ -109,8 +120,28 @@ static bool isUsedOnlyIn(Value memref, scf::ForOp loop) {
   });
 }
 
+/// True if `load` gives another element in every iteration, whose place is
+/// known before.
+static bool canLoadAhead(memref::LoadOp load, scf::ForOp loop,
+                         const llvm::DenseSet<Value> &written) {
+  Value root = findRoot(load.getMemRef());
+  if (!root || !isa<BlockArgument>(root) || written.contains(root) ||
+      !load.getType().isIntOrIndexOrFloat())
+    return false;
+  bool isInvariant = true;
+  for (Value operand : load->getOperands()) {
+    if (!dependsOnlyOnInductionVar(operand, loop))
+      return false;
+    forEachLeaf(
+        operand, [](Value) { return false; },
+        [&](Value leaf) { isInvariant &= leaf != loop.getInductionVar(); });
+  }
+  return !isInvariant;
+}
+
 /// Why the loop cannot be pipelined, or null.
-static const char *analyze(StagedLoop &staged) {
+static const char *analyze(StagedLoop &staged,
+                           const llvm::DenseSet<Value> &written) {
   scf::ForOp loop = staged.loop;
   for (Operation &op : *loop.getBody()) {
     if (auto copy = dyn_cast<AsyncCopyOp>(op)) {
@@ -128,6 +159,9 @@ static const char *analyze(StagedLoop &staged) {
       staged.groups.push_back(group);
     } else if (auto wait = dyn_cast<nvgpu::DeviceAsyncWaitOp>(op)) {
       staged.waits.push_back(wait);
+    } else if (auto load = dyn_cast<memref::LoadOp>(op)) {
+      if (canLoadAhead(load, loop, written))
+        staged.loads.push_back(load);
     } else {
       bool hasCopies = op.walk([](AsyncCopyOp) {
                            return WalkResult::interrupt();
@@ -164,29 +198,56 @@ Value Pipeliner::createView(StagedCopy &copy, OpFoldResult stage) {
       buffers[number], offsets, sizes, strides);
 }
 
-/// Copies the tiles of iteration `iv`, if there is one, and closes the group.
-void Pipeliner::createCopies(Value iv, Value end, OpFoldResult stage) {
+/// Creates `if (iv < end)` with what `createBody` makes in it.
+scf::IfOp Pipeliner::createIfExists(
+    Value iv, Value end, TypeRange results,
+    function_ref<void(function_ref<Value(Value)>)> createBody) {
   Location loc = loop.getLoc();
   Value exists =
       arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt, iv, end);
-  auto branch = scf::IfOp::create(rewriter, loc, exists, /*withElse=*/false);
-  {
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPointToStart(branch.thenBlock());
-    IRMapping mapping;
-    mapping.map(loop.getInductionVar(), iv);
-    auto isKnown = [&](Value value) {
-      return !loop.getBodyRegion().isAncestor(value.getParentRegion()) &&
-             DominanceInfo().properlyDominates(value, branch);
-    };
-    for (StagedCopy &copy : staged.copies) {
-      Value source =
-          cloneSlice(rewriter, copy.op.getSource(), isKnown, mapping);
-      AsyncCopyOp::create(rewriter, copy.op.getLoc(), source,
+  auto branch = scf::IfOp::create(rewriter, loc, results, exists,
+                                  /*withElse=*/!results.empty());
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(branch.thenBlock());
+  DominanceInfo dominance;
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), iv);
+  auto isKnown = [&](Value value) {
+    return !loop.getBodyRegion().isAncestor(value.getParentRegion()) &&
+           dominance.properlyDominates(value, branch);
+  };
+  createBody([&](Value value) {
+    return cloneSlice(rewriter, value, isKnown, mapping);
+  });
+  return branch;
+}
+
+/// Copies the tiles of iteration `iv`, if there is one, and closes the group.
+void Pipeliner::createCopies(Value iv, Value end, OpFoldResult stage) {
+  createIfExists(iv, end, {}, [&](function_ref<Value(Value)> get) {
+    for (StagedCopy &copy : staged.copies)
+      AsyncCopyOp::create(rewriter, copy.op.getLoc(), get(copy.op.getSource()),
                           createView(copy, stage));
-    }
-  }
-  token = nvgpu::DeviceAsyncCreateGroupOp::create(rewriter, loc, ValueRange());
+  });
+  token = nvgpu::DeviceAsyncCreateGroupOp::create(rewriter, loop.getLoc(),
+                                                  ValueRange());
+}
+
+Value Pipeliner::createLoad(memref::LoadOp load, Value iv, Value end,
+                            Value otherwise) {
+  Location loc = load.getLoc();
+  scf::IfOp branch = createIfExists(
+      iv, end, load.getType(), [&](function_ref<Value(Value)> get) {
+        Value memref = get(load.getMemRef());
+        SmallVector<Value> indices =
+            llvm::map_to_vector(load.getIndices(), get);
+        Value element = memref::LoadOp::create(rewriter, loc, memref, indices);
+        scf::YieldOp::create(rewriter, loc, element);
+      });
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(rewriter, loc, otherwise);
+  return branch.getResult(0);
 }
 
 /// The prologue goes before a wait for other tiles, if it can: then both are
@@ -247,24 +308,36 @@ void Pipeliner::createPrologue() {
   for (int64_t stage = 0; stage < stages - 1; ++stage)
     createCopies(createAhead(bounds.lower, bounds.step, stage), bounds.upper,
                  rewriter.getIndexAttr(stage));
+  for (memref::LoadOp load : staged.loads) {
+    Value zero = arith::ConstantOp::create(
+        rewriter, load.getLoc(), rewriter.getZeroAttr(load.getType()));
+    firstElements.push_back(createLoad(load, bounds.lower, bounds.upper, zero));
+  }
 }
 
-/// Adds a loop-carried value: the stage of the iteration's tiles.
-void Pipeliner::addStageNumber() {
+/// Adds the elements that are loaded ahead and the stage of the iteration's
+/// tiles.
+void Pipeliner::addLoopCarriedValues() {
   rewriter.setInsertionPoint(loop);
-  Value zero = createIndex(0);
+  SmallVector<Value> inits = firstElements;
+  inits.push_back(createIndex(0));
   auto yieldNext = [&](OpBuilder &builder, Location loc,
                        ArrayRef<BlockArgument> args) -> SmallVector<Value> {
     Value one = arith::ConstantIndexOp::create(builder, loc, 1);
     Value last = arith::ConstantIndexOp::create(builder, loc, stages - 1);
     Value start = arith::ConstantIndexOp::create(builder, loc, 0);
     Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                         args.front(), last);
-    Value next = arith::AddIOp::create(builder, loc, args.front(), one);
-    return {arith::SelectOp::create(builder, loc, isLast, start, next)};
+                                         args.back(), last);
+    Value next = arith::AddIOp::create(builder, loc, args.back(), one);
+    // The next elements are filled in when they are loaded.
+    SmallVector<Value> yielded(args.drop_back().begin(),
+                               args.drop_back().end());
+    yielded.push_back(
+        arith::SelectOp::create(builder, loc, isLast, start, next));
+    return yielded;
   };
   FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
-      rewriter, zero, /*replaceInitOperandUsesInLoop=*/false, yieldNext);
+      rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, yieldNext);
   assert(succeeded(replaced) && "expected a loop that can yield more");
   loop = cast<scf::ForOp>(replaced->getOperation());
 }
@@ -294,6 +367,17 @@ void Pipeliner::rewriteBody() {
   createCopies(createAhead(loop.getInductionVar(), loop.getStep(), stages - 1),
                loop.getUpperBound(), free);
 
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  unsigned firstLoad = loop.getNumRegionIterArgs() - 1 - staged.loads.size();
+  for (auto [number, load] : llvm::enumerate(staged.loads)) {
+    Value element = loop.getRegionIterArg(firstLoad + number);
+    Value next =
+        createLoad(load, createAhead(loop.getInductionVar(), loop.getStep(), 1),
+                   loop.getUpperBound(), element);
+    yield.setOperand(firstLoad + number, next);
+    rewriter.replaceOp(load, element);
+  }
+
   for (StagedCopy &copy : staged.copies) {
     Value view = createView(copy, stage);
     rewriter.eraseOp(copy.op);
@@ -317,7 +401,7 @@ void Pipeliner::run() {
     buffers.push_back(buffer);
   }
   createPrologue();
-  addStageNumber();
+  addLoopCarriedValues();
   rewriteBody();
 }
 
@@ -341,11 +425,12 @@ static int64_t getBufferBytes(gpu::GPUFuncOp kernel) {
 }
 
 static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
-                     int64_t maxBytes) {
-  SmallVector<StagedLoop> loops;
+                     int64_t preferredBytes, int64_t maxBytes) {
+  SmallVector<StagedLoop, 2> loops;
+  llvm::DenseSet<Value> written = findWrittenRoots(kernel);
   int64_t moreBytes = 0; // of each further stage
   kernel.walk([&](scf::ForOp loop) {
-    StagedLoop staged = {loop, {}, {}, {}};
+    StagedLoop staged = {loop, {}, {}, {}, {}};
     if (loop.getBody()->getOps<AsyncCopyOp>().empty())
       return;
     bool isInnermost =
@@ -354,7 +439,7 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
              .wasInterrupted();
     if (!isInnermost)
       return;
-    if (const char *reason = analyze(staged)) {
+    if (const char *reason = analyze(staged, written)) {
       loop.emitRemark("not pipelined: ") << reason;
       return;
     }
@@ -365,7 +450,16 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
   if (loops.empty())
     return;
   int64_t bytes = getBufferBytes(kernel), stages = maxStages;
-  while (stages > 1 && bytes + (stages - 1) * moreBytes > maxBytes)
+  // The second buffer is worth more than another block at a time, that more
+  // than the third.
+  auto isTooLarge = [&](int64_t limit) {
+    return bytes + (stages - 1) * moreBytes > limit;
+  };
+  while (stages > 2 && preferredBytes > 0 && isTooLarge(preferredBytes))
+    --stages;
+  if (stages == 2 && preferredBytes > 0 && isTooLarge(preferredBytes))
+    stages = maxStages;
+  while (stages > 1 && isTooLarge(maxBytes))
     --stages;
   if (stages < 2) {
     if (maxStages >= 2)
@@ -383,10 +477,22 @@ namespace {
 struct Pipeline final : mamba::impl::PipelinePassBase<Pipeline> {
   using PipelinePassBase::PipelinePassBase;
 
+  int64_t getStages(gpu::GPUFuncOp kernel) {
+    auto plan = kernel->getAttrOfType<PlanAttr>(kPlanAttrName);
+    return plan && plan.getStages() ? plan.getStages() : stages;
+  }
+
+  /// A plan that says how many stages there are has weighed them.
+  int64_t getPreferredBytes(gpu::GPUFuncOp kernel) {
+    auto plan = kernel->getAttrOfType<PlanAttr>(kPlanAttrName);
+    return plan && plan.getStages() ? 0 : preferredSharedBytes;
+  }
+
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (kernel->hasAttr(kVectorizedAttrName))
-        pipeline(kernel, stages, maxSharedBytes);
+        pipeline(kernel, getStages(kernel), getPreferredBytes(kernel),
+                 maxSharedBytes);
   }
 };
 

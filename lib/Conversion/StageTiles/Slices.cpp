@@ -7,6 +7,8 @@
 
 #include "Slices.h"
 
+#include "../KernelsToThreads/Buffers.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -43,4 +45,21 @@ Value mamba::cloneSlice(OpBuilder &builder, Value value,
     mapping.map(operand, cloneSlice(builder, operand, isKnown, mapping));
   builder.clone(*op, mapping);
   return mapping.lookup(value);
+}
+
+llvm::DenseSet<Value> mamba::findWrittenRoots(Operation *parent) {
+  llvm::DenseSet<Value> written;
+  parent->walk([&](Operation *op) {
+    if (isMemoryEffectFree(op))
+      return;
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    for (Value operand : op->getOperands()) {
+      bool isWritten =
+          isa<BaseMemRefType>(operand.getType()) &&
+          (!effects || effects.getEffectOnValue<MemoryEffects::Write>(operand));
+      if (Value root = isWritten ? findRoot(operand) : Value())
+        written.insert(root);
+    }
+  });
+  return written;
 }

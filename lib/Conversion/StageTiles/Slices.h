@@ -26,6 +26,10 @@ mlir::Value cloneSlice(mlir::OpBuilder &builder, mlir::Value value,
                        llvm::function_ref<bool(mlir::Value)> isKnown,
                        mlir::IRMapping &mapping);
 
+/// The arguments and allocations (`findRoot`) that an operation in `parent`
+/// may write.
+llvm::DenseSet<mlir::Value> findWrittenRoots(mlir::Operation *parent);
+
 } // namespace mamba
 
 #endif // MAMBA_LIB_CONVERSION_STAGETILES_SLICES_H

@@ -193,14 +193,7 @@ void Stager::findFirstUse(StagedTile &tile) {
 }
 
 void Stager::collect() {
-  kernel.walk([&](Operation *op) {
-    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    for (Value operand : op->getOperands())
-      if (isa<BaseMemRefType>(operand.getType()) &&
-          (!effects || effects.getEffectOnValue<MemoryEffects::Write>(operand)))
-        if (Value root = findRoot(operand); root && !isMemoryEffectFree(op))
-          written.insert(root);
-  });
+  written = findWrittenRoots(kernel);
   kernel.walk([&](vector::TransferReadOp read) {
     if (!isStaged(read))
       return;

@@ -41,10 +41,11 @@ struct ThreadProgram::Access {
   unsigned alignment = 1;
 };
 
-ThreadProgram::Access
-ThreadProgram::planAccess(const Held &held, VectorType type, Value memref,
-                          Value original, ValueRange indices,
-                          ArrayRef<bool> inBounds) {
+ThreadProgram::Access ThreadProgram::planAccess(const Held &held,
+                                                VectorType type, Value memref,
+                                                Value original,
+                                                ValueRange indices,
+                                                ArrayRef<bool> inBounds) {
   Access access(held);
   access.memref = memref;
   unsigned rank = type.getRank(), last = rank - 1;
@@ -58,10 +59,9 @@ ThreadProgram::planAccess(const Held &held, VectorType type, Value memref,
     access.sizes.push_back(size);
   }
   // The widest access that the layout, the sizes and the addresses allow.
-  int64_t bytes =
-      std::max(1u, type.getElementType().isIndex()
-                       ? 8
-                       : type.getElementTypeBitWidth() / 8);
+  int64_t bytes = std::max(1u, type.getElementType().isIndex()
+                                   ? 8
+                                   : type.getElementTypeBitWidth() / 8);
   KnownDivisors known = getKnownDivisors(original);
   int64_t aligned = known.offset;
   for (unsigned dim = 0; dim < rank; ++dim) {
@@ -71,10 +71,9 @@ ThreadProgram::planAccess(const Held &held, VectorType type, Value memref,
   }
   int64_t offset;
   SmallVector<int64_t> strides;
-  bool isContiguous =
-      succeeded(cast<MemRefType>(memref.getType())
-                    .getStridesAndOffset(strides, offset)) &&
-      strides[last] == 1 && inBounds[last];
+  bool isContiguous = succeeded(cast<MemRefType>(memref.getType())
+                                    .getStridesAndOffset(strides, offset)) &&
+                      strides[last] == 1 && inBounds[last];
   unsigned width = 1;
   while (isContiguous && width * 2 * bytes <= kBaseAlignment &&
          aligned % (width * 2) == 0 && type.getDimSize(last) % (width * 2) == 0)
@@ -102,9 +101,9 @@ ThreadProgram::getPlace(const Access &access, unsigned group) {
   SmallVector<Value> place;
   Value within;
   auto require = [&](Value condition) {
-    within = within ? arith::AndIOp::create(b, loc(), within, condition)
-                          .getResult()
-                    : condition;
+    within =
+        within ? arith::AndIOp::create(b, loc(), within, condition).getResult()
+               : condition;
   };
   for (auto [dim, coordinate] : llvm::enumerate(at)) {
     uint64_t possible = access.possible[dim];
@@ -164,8 +163,8 @@ LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
     auto [place, within] = getPlace(access, i);
     Value value;
     if (within) {
-      Type resultType = access.width == 1 ? type.getElementType()
-                                          : Type(groupType);
+      Type resultType =
+          access.width == 1 ? type.getElementType() : Type(groupType);
       auto branch = scf::IfOp::create(b, loc(), resultType, within,
                                       /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(b);
@@ -188,9 +187,8 @@ LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
       elements.push_back(vector::ExtractOp::create(b, loc(), value, j));
   }
   map.map(op.getResult(),
-          vector::FromElementsOp::create(b, loc(),
-                                         getThreadType(op.getResult()),
-                                         elements));
+          vector::FromElementsOp::create(
+              b, loc(), getThreadType(op.getResult()), elements));
   return success();
 }
 
@@ -311,8 +309,7 @@ FailureOr<SharedTileRef> ThreadProgram::getSharedTile(Value memref,
     Value number = isa<Value>(stage)
                        ? map.lookupOrDefault(cast<Value>(stage))
                        : constantIndex(*getConstantIntValue(stage));
-    tile.base =
-        arith::MulIOp::create(b, loc(), number, constantIndex(size));
+    tile.base = arith::MulIOp::create(b, loc(), number, constantIndex(size));
   }
   return tile;
 }
@@ -360,8 +357,8 @@ LogicalResult ThreadProgram::rewriteSharedRead(vector::TransferReadOp op) {
   Value file;
   for (auto [index, step] : llvm::enumerate(*steps)) {
     if (step.kind != ConversionStep::Load) {
-      FailureOr<Value> next = runStep(step, file, type.getElementType(), *tile,
-                                      constant, 0, op);
+      FailureOr<Value> next =
+          runStep(step, file, type.getElementType(), *tile, constant, 0, op);
       if (failed(next))
         return failure();
       file = *next;
@@ -373,8 +370,8 @@ LogicalResult ThreadProgram::rewriteSharedRead(vector::TransferReadOp op) {
       for (uint32_t number : held.registers)
         needed[number] = true;
     }
-    file = loadShared(step.access, type.getElementType(), *tile, constant,
-                      needed);
+    file =
+        loadShared(step.access, type.getElementType(), *tile, constant, needed);
   }
   map.map(op.getResult(), fromFile(file, held));
   return success();
@@ -412,36 +409,56 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
   int64_t threads = int64_t(warps) * 32, perRow = columns / width;
   int64_t total = rows * perRow;
   uint32_t widthBits = llvm::Log2_64(width);
-  bool isEven = llvm::isPowerOf2_64(perRow);
-  Value rowSize, columnSize;
-  if (rank == 2 && sourceType.isDynamicDim(0))
-    rowSize = memref::DimOp::create(b, loc(), source, 0);
-  if (!isWhole)
-    columnSize = memref::DimOp::create(b, loc(), source, rank - 1);
-  // The thread's bits of (row, column) where the chunks of a row are a power
-  // of two.
-  BinaryVectors ofTile;
-  for (unsigned bit = 0; bit < llvm::Log2_64_Ceil(columns); ++bit)
-    if (bit >= widthBits)
-      ofTile.push_back(tile->offsets.getColumns(tensorDim(rank - 1))[bit]);
-  unsigned columnBits = ofTile.size();
-  if (rank == 2)
-    llvm::append_range(ofTile, tile->offsets.getColumns(tensorDim(0)));
-  // chunk number -> offset, split into the thread's and the step's bits.
-  unsigned threadBits = llvm::Log2_64(threads);
-  ofTile.resize(std::max<size_t>(ofTile.size(), threadBits), 0);
-  LinearLayout ofThread = LinearLayout::fromColumns(
-      {{kLane.str(), 5}, {kWarp.str(), threadBits - 5}},
-      LayoutDims(tile->offsets.getOuts()),
-      BinaryVectors(ArrayRef(ofTile).take_front(threadBits)));
-  Value threadOffset;
+  // Each thread copies the same columns of rows that are `rowStep` apart, if
+  // the copies of a row divide the threads.
+  bool isEven = threads % perRow == 0;
+  int64_t rowStep = threads / perRow;
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc(), source);
+  Value rowStride = rank == 2 ? metadata.getStrides()[0] : Value();
+  // Sizes to compare with, in 32 bits: a tile is small.
+  auto getSize = [&](unsigned dim) -> Value {
+    if (sourceType.isDynamicDim(dim)) {
+      Value size = arith::MinSIOp::create(b, loc(), metadata.getSizes()[dim],
+                                          constantIndex(type.getDimSize(dim)));
+      return arith::IndexCastOp::create(b, loc(), b.getI32Type(), size);
+    }
+    if (sourceType.getDimSize(dim) < type.getDimSize(dim))
+      return constantI32(sourceType.getDimSize(dim));
+    return {};
+  };
+  Value rowSize = rank == 2 ? getSize(0) : Value();
+  Value columnSize = getSize(rank - 1);
+  auto getOffset = [&](Value row, Value column) {
+    Value offset =
+        arith::AddIOp::create(b, loc(), metadata.getOffset(), toIndex(column));
+    if (rank != 2)
+      return offset;
+    Value ofRow = arith::MulIOp::create(b, loc(), toIndex(row), rowStride);
+    return arith::AddIOp::create(b, loc(), offset, ofRow).getResult();
+  };
+  auto isBelow = [&](Value coordinate, Value size) -> Value {
+    return arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt,
+                                 coordinate, size);
+  };
+  Value firstRow, firstColumn, firstOffset, firstPlace;
   uint64_t possible = 0;
   if (isEven) {
-    threadOffset = getThreadPart(ofThread, 0);
-    possible = getThreadBits(ofThread, 0);
+    firstRow = arith::DivUIOp::create(b, loc(), threadId, constantI32(perRow));
+    Value inRow =
+        arith::RemUIOp::create(b, loc(), threadId, constantI32(perRow));
+    firstColumn =
+        arith::ShLIOp::create(b, loc(), inRow, constantI32(widthBits));
+    firstOffset = getOffset(firstRow, firstColumn);
+    firstPlace = applyOffsets(tile->offsets, firstRow, firstColumn);
+    for (unsigned dim = 0; dim < rank; ++dim) {
+      uint64_t largest = rank == 2 && dim == 0 ? rowStep - 1 : columns - 1;
+      auto ofDim = tile->offsets.getColumns(tensorDim(dim));
+      for (unsigned bit = 0; bit < ofDim.size(); ++bit)
+        if (largest >> bit)
+          possible |= ofDim[bit];
+    }
   }
   for (int64_t start = 0; start < total; start += threads) {
-    Value row, column, offset;
     OpBuilder::InsertionGuard guard(b);
     if (start + threads > total) {
       Value isOwn = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::ult,
@@ -449,64 +466,60 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
       auto branch = scf::IfOp::create(b, loc(), isOwn, /*withElse=*/false);
       b.setInsertionPointToStart(branch.thenBlock());
     }
-    if (isEven) {
-      int64_t step = start / threads;
-      uint64_t own = multiply(ArrayRef(ofTile).drop_front(threadBits), step);
-      offset = addConstant(threadOffset, possible, own);
-      Value inRow = arith::AndIOp::create(b, loc(), threadId,
-                                          constantI32(std::min(perRow, threads) - 1));
-      column = arith::ShLIOp::create(b, loc(), inRow, constantI32(widthBits));
-      if (perRow > threads)
-        column = arith::AddIOp::create(
-            b, loc(), column, constantI32((start % perRow) * width));
-      row = arith::ShRUIOp::create(b, loc(), threadId, constantI32(columnBits));
-      row = arith::AddIOp::create(b, loc(), row, constantI32(start / perRow));
+    Value row, column, offset, place;
+    // The rows' bits of a step may overlap those within it, unless the step is
+    // a power of two.
+    if (isEven && (start == 0 || llvm::isPowerOf2_64(rowStep))) {
+      int64_t rowsBefore = start / perRow;
+      row = firstRow;
+      if (rowsBefore)
+        row = arith::AddIOp::create(b, loc(), row, constantI32(rowsBefore));
+      column = firstColumn;
+      offset = firstOffset;
+      Coordinates before(rank, 0);
+      before[0] = rank == 2 ? rowsBefore : 0;
+      place = addConstantToIndex(firstPlace, possible,
+                                 tile->offsets.apply(before)[0]);
+      if (rowsBefore) {
+        Value ahead = arith::MulIOp::create(b, loc(), rowStride,
+                                            constantIndex(rowsBefore));
+        offset = arith::AddIOp::create(b, loc(), offset, ahead);
+      }
     } else {
       Value chunk =
           arith::AddIOp::create(b, loc(), threadId, constantI32(start));
       row = arith::DivUIOp::create(b, loc(), chunk, constantI32(perRow));
       column = arith::RemUIOp::create(b, loc(), chunk, constantI32(perRow));
       column = arith::ShLIOp::create(b, loc(), column, constantI32(widthBits));
-      offset = applyOffsets(tile->offsets, row, column);
+      offset = getOffset(row, column);
+      place = toIndex(applyOffsets(tile->offsets, row, column));
     }
-    Value destination = toIndex(offset);
     if (tile->base)
-      destination = arith::AddIOp::create(b, loc(), tile->base, destination);
-    SmallVector<Value> place;
-    Value within, count;
-    auto require = [&](Value condition) {
-      within = within ? arith::AndIOp::create(b, loc(), within, condition)
-                            .getResult()
-                      : condition;
-    };
-    if (rank == 2) {
-      Value index = toIndex(row);
-      place.push_back(index);
-      if (rowSize)
-        require(arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt,
-                                      index, rowSize));
-      else if (sourceType.getDimSize(0) < rows)
-        require(arith::CmpIOp::create(
-            b, loc(), arith::CmpIPredicate::slt, index,
-            constantIndex(sourceType.getDimSize(0))));
+      place = arith::AddIOp::create(b, loc(), tile->base, place);
+    // Past the end nothing is read, whatever the address: zeros are written.
+    Value within = rowSize ? isBelow(row, rowSize) : Value();
+    if (columnSize) {
+      Value inRow = isBelow(column, columnSize);
+      within = within
+                   ? arith::AndIOp::create(b, loc(), within, inRow).getResult()
+                   : inRow;
     }
-    Value index = toIndex(column);
-    place.push_back(index);
-    if (columnSize)
-      require(arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt, index,
-                                    columnSize));
-    if (within) {
-      // Past the end nothing is read: zeros are written. The address stays
-      // that of an element.
+    Value count;
+    if (within)
       count = arith::SelectOp::create(b, loc(), within, constantIndex(width),
                                       constantIndex(0));
-      for (Value &coordinate : place)
-        coordinate = arith::SelectOp::create(b, loc(), within, coordinate,
-                                             constantIndex(0));
-    }
+    auto elements = memref::ReinterpretCastOp::create(
+        b, loc(),
+        MemRefType::get(
+            {width}, type.getElementType(),
+            StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {1}),
+            sourceType.getMemorySpace()),
+        metadata.getBaseBuffer(), OpFoldResult(offset),
+        ArrayRef<OpFoldResult>{b.getIndexAttr(width)},
+        ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
     nvgpu::DeviceAsyncCopyOp::create(
         b, loc(), nvgpu::DeviceAsyncTokenType::get(b.getContext()),
-        tile->buffer, ValueRange{destination}, source, place,
+        tile->buffer, ValueRange{place}, elements, ValueRange{constantIndex(0)},
         b.getIndexAttr(width), count,
         width * bytes == 16 ? b.getUnitAttr() : UnitAttr());
   }

@@ -215,7 +215,7 @@ Value ThreadProgram::loadShared(const SharedAccess &access, Type element,
     }
     uint64_t own =
         multiply(places.getColumns(kRegister), isMatrix ? i / group : i);
-    Value offset = toIndex(addConstant(part, possible, own ^ constant));
+    Value offset = addConstantToIndex(part, possible, own ^ constant);
     if (memory.base)
       offset = arith::AddIOp::create(b, loc(), memory.base, offset);
     if (!isMatrix) {
@@ -260,7 +260,7 @@ void ThreadProgram::storeShared(const SharedAccess &access, Value file,
   uint64_t possible = getThreadBits(access.offsets, 0);
   for (uint32_t i = 0; i < size; i += group) {
     uint64_t own = multiply(access.offsets.getColumns(kRegister), i);
-    Value offset = toIndex(addConstant(part, possible, own));
+    Value offset = addConstantToIndex(part, possible, own);
     if (memory.base)
       offset = arith::AddIOp::create(b, loc(), memory.base, offset);
     auto store = vector::StoreOp::create(

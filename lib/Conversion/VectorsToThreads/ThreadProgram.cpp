@@ -122,6 +122,14 @@ Value ThreadProgram::addConstant(Value part, uint64_t possible,
   return part;
 }
 
+Value ThreadProgram::addConstantToIndex(Value part, uint64_t possible,
+                                        uint64_t constant) {
+  Value index = toIndex(addConstant(part, possible, constant & possible));
+  if (uint64_t rest = constant & ~possible)
+    index = arith::AddIOp::create(b, loc(), index, constantIndex(rest));
+  return index;
+}
+
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
@@ -166,6 +174,15 @@ LogicalResult ThreadProgram::rewriteElementwise(Operation &op) {
   Operation *copy = b.clone(op, map);
   copy->getResult(0).setType(type);
   copy->removeAttr(kLayoutsAttrName);
+  // A product may go into a sum unrounded.
+  if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(copy)) {
+    auto flags =
+        cast<arith::ArithFastMathInterface>(copy).getFastMathFlagsAttr();
+    copy->setAttr(
+        "fastmath",
+        arith::FastMathFlagsAttr::get(
+            b.getContext(), flags.getValue() | arith::FastMathFlags::contract));
+  }
   return success();
 }
 

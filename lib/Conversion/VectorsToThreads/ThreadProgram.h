@@ -133,6 +133,10 @@ private:
   /// `part` combined with a constant, given all bits that `part` may have.
   mlir::Value addConstant(mlir::Value part, uint64_t possible,
                           uint64_t constant);
+  /// The same as an index. What does not meet bits of `part` is added last, so
+  /// that it becomes part of an instruction's address.
+  mlir::Value addConstantToIndex(mlir::Value part, uint64_t possible,
+                                 uint64_t constant);
   /// All bits of output `dim` that lanes and warps can set.
   static uint64_t getThreadBits(const LinearLayout &layout, unsigned dim);
   mlir::Value toIndex(mlir::Value i32);

@@ -41,6 +41,10 @@ mlir::FailureOr<llvm::json::Value> describeFunction(mlir::func::FuncOp function,
                                                     const Target &target,
                                                     PtxFiles &files);
 
+/// The same without workspace and launches.
+mlir::FailureOr<llvm::json::Value>
+describeInterface(mlir::func::FuncOp function, const Target &target);
+
 /// The manifest, and through `files` what it refers to.
 mlir::FailureOr<llvm::json::Value>
 describeModule(mlir::ModuleOp module, const Target &target, PtxFiles &files);

@@ -49,6 +49,8 @@ public:
       : function(function), target(target), files(files) {}
 
   FailureOr<json::Value> describe();
+  /// Without how it is run: no workspace and no launches.
+  FailureOr<json::Object> describeInterface();
 
 private:
   LogicalResult describeArgument(BlockArgument argument);
@@ -356,7 +358,7 @@ json::Value describeOptions(DictionaryAttr options) {
   return object;
 }
 
-FailureOr<json::Value> FunctionDescriber::describe() {
+FailureOr<json::Object> FunctionDescriber::describeInterface() {
   if (function.getNumResults() != 0)
     return function.emitOpError("expected results to be passed as arguments "
                                 "(see mamba-results-to-arguments)");
@@ -370,26 +372,9 @@ FailureOr<json::Value> FunctionDescriber::describe() {
     if (failed(describeArgument(argument)))
       return failure();
 
-  for (Operation &op : function.getBody().front()) {
-    LogicalResult result = success();
-    if (auto alloc = dyn_cast<memref::AllocOp>(op))
-      result = describeAlloc(alloc);
-    else if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
-      result = describeLaunch(launch);
-    else if (!isa<memref::DeallocOp, func::ReturnOp>(op) &&
-             !isMemoryEffectFree(&op))
-      result = op.emitOpError("expected an operation that a manifest can "
-                              "express: index arithmetic, an allocation or a "
-                              "launch");
-    if (failed(result))
-      return failure();
-  }
-
   json::Object object{{"name", function.getName().str()},
                       {"arguments", std::move(arguments)},
-                      {"sizes", std::move(symbols)},
-                      {"workspace", std::move(workspace)},
-                      {"launches", std::move(launches)}};
+                      {"sizes", std::move(symbols)}};
   if (auto constraints =
           function->getAttrOfType<ArrayAttr>(kConstraintsAttrName)) {
     json::Array texts;
@@ -409,7 +394,31 @@ FailureOr<json::Value> FunctionDescriber::describe() {
       described.push_back(describeOptions(operation));
     object["operations"] = std::move(described);
   }
-  return json::Value(std::move(object));
+  return object;
+}
+
+FailureOr<json::Value> FunctionDescriber::describe() {
+  FailureOr<json::Object> object = describeInterface();
+  if (failed(object))
+    return failure();
+  for (Operation &op : function.getBody().front()) {
+    LogicalResult result = success();
+    if (auto alloc = dyn_cast<memref::AllocOp>(op))
+      result = describeAlloc(alloc);
+    else if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
+      result = describeLaunch(launch);
+    else if (!isa<memref::DeallocOp, func::ReturnOp>(op) &&
+             !isMemoryEffectFree(&op))
+      result = op.emitOpError("expected an operation that a manifest can "
+                              "express: index arithmetic, an allocation or a "
+                              "launch");
+    if (failed(result))
+      return failure();
+  }
+
+  (*object)["workspace"] = std::move(workspace);
+  (*object)["launches"] = std::move(launches);
+  return json::Value(std::move(*object));
 }
 
 } // namespace
@@ -417,6 +426,16 @@ FailureOr<json::Value> FunctionDescriber::describe() {
 FailureOr<json::Value> describeFunction(func::FuncOp function,
                                         const Target &target, PtxFiles &files) {
   return FunctionDescriber(function, target, files).describe();
+}
+
+FailureOr<json::Value> describeInterface(func::FuncOp function,
+                                         const Target &target) {
+  PtxFiles none;
+  FailureOr<json::Object> object =
+      FunctionDescriber(function, target, none).describeInterface();
+  if (failed(object))
+    return failure();
+  return json::Value(std::move(*object));
 }
 
 } // namespace mamba

@@ -47,9 +47,9 @@ std::error_code writeFile(StringRef folder, StringRef name, StringRef text) {
 }
 
 std::error_code writeFiles(StringRef folder, const json::Value &manifest,
-                           const PtxFiles &files, ArrayRef<StringRef> texts) {
-  for (const auto &[file, text] : llvm::zip_equal(files, texts))
-    if (std::error_code error = writeFile(folder, file.second, text))
+                           ArrayRef<BundleFile> files) {
+  for (const BundleFile &file : files)
+    if (std::error_code error = writeFile(folder, file.name, file.contents))
       return error;
   return writeFile(folder, manifestName,
                    llvm::formatv("{0:2}\n", manifest).str());
@@ -84,11 +84,10 @@ std::string PtxFiles::getName(Operation *kernelModule, func::FuncOp function) {
   return name;
 }
 
-FailureOr<json::Value> describeModule(ModuleOp module, const Target &target,
-                                      PtxFiles &files) {
-  if (!target.isGpu())
-    return module.emitError("expected a GPU target, got '")
-           << target.name << "'";
+/// The array "functions" of a manifest.
+static FailureOr<json::Array> describeFunctions(
+    ModuleOp module,
+    llvm::function_ref<FailureOr<json::Value>(func::FuncOp)> describe) {
   json::Array functions;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal() || !function.isPublic())
@@ -96,16 +95,44 @@ FailureOr<json::Value> describeModule(ModuleOp module, const Target &target,
     if (!isFileName(function.getName()))
       return function.emitOpError("expected a name of letters, digits, '_', "
                                   "'-', '.' and '$'");
-    FailureOr<json::Value> object = describeFunction(function, target, files);
+    FailureOr<json::Value> object = describe(function);
     if (failed(object))
       return failure();
     functions.push_back(std::move(*object));
   }
   if (functions.empty())
     return module.emitError("expected a public function with a body");
+  return functions;
+}
+
+FailureOr<json::Value> describeModule(ModuleOp module, const Target &target,
+                                      PtxFiles &files) {
+  if (!target.isGpu())
+    return module.emitError("expected a GPU target, got '")
+           << target.name << "'";
+  FailureOr<json::Array> functions =
+      describeFunctions(module, [&](func::FuncOp function) {
+        return describeFunction(function, target, files);
+      });
+  if (failed(functions))
+    return failure();
   return json::Value(json::Object{{"version", 1},
                                   {"target", target.name},
-                                  {"functions", std::move(functions)}});
+                                  {"functions", std::move(*functions)}});
+}
+
+FailureOr<json::Value> buildCpuManifest(ModuleOp module, const Target &target,
+                                        StringRef library) {
+  FailureOr<json::Array> functions =
+      describeFunctions(module, [&](func::FuncOp function) {
+        return describeInterface(function, target);
+      });
+  if (failed(functions))
+    return failure();
+  return json::Value(json::Object{{"version", 1},
+                                  {"target", target.name},
+                                  {"library", library},
+                                  {"functions", std::move(*functions)}});
 }
 
 FailureOr<json::Value> buildManifest(ModuleOp module, const Target &target) {
@@ -119,7 +146,7 @@ LogicalResult writeBundle(ModuleOp module, const Target &target,
   FailureOr<json::Value> manifest = describeModule(module, target, files);
   if (failed(manifest))
     return failure();
-  SmallVector<StringRef> texts;
+  SmallVector<BundleFile> bundleFiles;
   for (const auto &[kernelModule, name] : files) {
     auto binary = dyn_cast<gpu::BinaryOp>(kernelModule);
     if (!binary)
@@ -131,9 +158,13 @@ LogicalResult writeBundle(ModuleOp module, const Target &target,
     FailureOr<StringRef> text = getPTX(binary, target);
     if (failed(text))
       return failure();
-    texts.push_back(*text);
+    bundleFiles.push_back({name, *text});
   }
+  return writeBundleFolder(module, *manifest, bundleFiles, folder);
+}
 
+LogicalResult writeBundleFolder(ModuleOp module, const json::Value &manifest,
+                                ArrayRef<BundleFile> files, StringRef folder) {
   auto fail = [&](StringRef what, std::error_code error) {
     return module.emitError("cannot ")
            << what << " '" << folder << "': " << error.message();
@@ -165,7 +196,7 @@ LogicalResult writeBundle(ModuleOp module, const Target &target,
   if (std::error_code error = fs::createUniqueDirectory(destination, temporary))
     return fail("write beside", error);
   llvm::scope_exit cleanup([&] { fs::remove_directories(temporary); });
-  if (std::error_code error = writeFiles(temporary, *manifest, files, texts))
+  if (std::error_code error = writeFiles(temporary, manifest, files))
     return fail("write", error);
   // Unique folders are private; a bundle is as public as other outputs.
   if (std::error_code error = fs::setPermissions(

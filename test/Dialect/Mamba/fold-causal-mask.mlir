@@ -1,5 +1,7 @@
 // RUN: mamba-opt %s --mamba-fold-causal-mask --canonicalize --split-input-file \
 // RUN:   | FileCheck %s
+// RUN: mamba-opt %s --mamba-fold-causal-mask=peel --canonicalize --split-input-file \
+// RUN:   | FileCheck %s --check-prefix=PEEL
 
 // Causal linear attention in tiles: weights right of the diagonal are 0.
 // CHECK:       #[[$LAST:.+]] = affine_map<(d0, d1)[s0] -> (s0, d0 + d1)>
@@ -9,6 +11,18 @@
 // CHECK:           %[[ROWS:.+]] = affine.min
 // CHECK:           %[[END:.+]] = affine.min #[[$LAST]](%[[I]], %[[ROWS]])[%[[LEN]]]
 // CHECK:           scf.for %{{.+}} = %c0 to %[[END]] step %c32
+// Peeled: without a mask up to the tile on the diagonal.
+// PEEL:        #[[$SPLIT:.+]] = affine_map<(d0) -> (((d0 + 1) floordiv 32) * 32, 0)>
+// PEEL-LABEL:  func @attention
+// PEEL:          scf.for %[[I:.+]] = %c0
+// PEEL:            affine.min
+// PEEL:            %[[END:.+]] = affine.min
+// PEEL:            %[[SPLIT:.+]] = affine.max #[[$SPLIT]](%[[I]])
+// PEEL:            %[[MIDDLE:.+]] = affine.min #{{.+}}(%[[SPLIT]], %[[I]],
+// PEEL:            %[[LEFT:.+]] = scf.for %{{.+}} = %c0 to %[[MIDDLE]] step %c32
+// PEEL-NOT:          arith.select
+// PEEL:            scf.for %{{.+}} = %[[MIDDLE]] to %[[END]] step %c32 iter_args(%{{.+}} = %[[LEFT]])
+// PEEL:              arith.select
 func.func @attention(%len: index, %q: tensor<?x16xf32>, %k: tensor<?x16xf32>,
                      %v: tensor<?x8xf32>, %out: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %c0 = arith.constant 0 : index
@@ -64,6 +78,14 @@ func.func @attention(%len: index, %q: tensor<?x16xf32>, %k: tensor<?x16xf32>,
 // CHECK-SAME:    %[[ROW:[a-z0-9]+]]: index
 // CHECK:         %[[END:.+]] = affine.min #[[$END]]()[%[[ROW]]]
 // CHECK:         scf.for %{{.+}} = %c0 to %[[END]] step %c16
+// The other condition stays where the mask goes.
+// PEEL-LABEL:  func @variants
+// PEEL-SAME:     %[[ALSO:[a-z0-9]+]]: i1
+// PEEL:          scf.for
+// PEEL:            arith.select %[[ALSO]]
+// PEEL:          scf.for
+// PEEL:            %[[BOTH:.+]] = arith.andi
+// PEEL:            arith.select %[[BOTH]]
 func.func @variants(%row0: index, %v: tensor<128x8xbf16>, %init: tensor<16x8xf32>, %also: i1)
     -> tensor<16x8xf32> {
   %c0 = arith.constant 0 : index

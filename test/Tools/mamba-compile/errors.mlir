@@ -43,7 +43,7 @@
 // RUN: %{model} -o %t.o --mcpu=z80x | FileCheck %s --check-prefix=MCPU
 // MCPU: {{^}}mamba-compile: error: unknown processor 'z80x' for --mcpu
 // RUN: %{model} --emit=mamba --mcpu=native | FileCheck %s --check-prefix=MCPU-STAGE
-// MCPU-STAGE: {{^}}mamba-compile: error: --mcpu needs --emit=obj
+// MCPU-STAGE: {{^}}mamba-compile: error: --mcpu needs --target=cpu and --emit=obj or --emit=bundle
 
 // RUN: %{model} --heads=0 | FileCheck %s --check-prefix=ZERO
 // ZERO: {{^}}mamba-compile: error: expected --heads to be at least 1, got 0

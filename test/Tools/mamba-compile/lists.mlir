@@ -10,4 +10,4 @@
 // TARGETS-NEXT: {{^}}sm_100a
 // TARGETS-NEXT: {{^}}sm_103a
 // TARGETS-NEXT: {{^}}sm_120a
-// TARGETS-NEXT: {{^}}cpu llvm, obj, --run
+// TARGETS-NEXT: {{^}}cpu llvm, obj, bundle, --run

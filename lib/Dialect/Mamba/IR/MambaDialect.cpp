@@ -134,7 +134,7 @@ static void printDtLimit(OpAsmPrinter &printer, Operation *op,
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                Schedule, ArrayRef<int64_t> tile,
                                ArrayRef<int64_t> inner, int64_t reduction,
-                               int64_t warps) {
+                               int64_t warps, int64_t stages, int64_t blocks) {
   for (int64_t size : llvm::concat<const int64_t>(tile, inner))
     if (size < 0)
       return emitError() << "expected tile sizes of at least 0, got " << size;
@@ -143,6 +143,10 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << reduction;
   if (warps < 1 || warps > 32)
     return emitError() << "expected 1 to 32 warps, got " << warps;
+  if (stages < 0 || stages > 8)
+    return emitError() << "expected 0 to 8 stages, got " << stages;
+  if (blocks < 1 || blocks > 32)
+    return emitError() << "expected 1 to 32 blocks, got " << blocks;
   return success();
 }
 

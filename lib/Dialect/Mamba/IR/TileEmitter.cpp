@@ -60,7 +60,10 @@ Value ScalarEmitter::min(Value lhs, Value rhs) {
 }
 
 Value ScalarEmitter::decay(Value value) {
-  return math::ExpOp::create(b, loc, min(value, constant(0.0)));
+  // What is below the smallest normal number may become 0: nothing divides by a
+  // decay.
+  return math::ExpOp::create(b, loc, min(value, constant(0.0)),
+                             arith::FastMathFlags::afn);
 }
 
 Value ScalarEmitter::softplus(Value value) {

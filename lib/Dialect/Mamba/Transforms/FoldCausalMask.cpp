@@ -171,8 +171,35 @@ std::optional<int64_t> getColumnOffset(const LinearForm &column,
   return hasVariable ? std::optional(column.constant) : std::nullopt;
 }
 
+/// Whether the columns of an iteration end where those of the next one begin,
+/// or before.
+bool isWithinStep(const LinearForm &column, scf::ForOp loop,
+                  linalg::LinalgOp op) {
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  int64_t last = 0;
+  for (auto [term, factor] : llvm::zip_equal(column.terms, column.factors)) {
+    auto index = term.getDefiningOp<linalg::IndexOp>();
+    if (!index)
+      continue;
+    Value operand;
+    unsigned dim;
+    if (failed(
+            op.mapIterationSpaceDimToOperandDim(index.getDim(), operand, dim)))
+      return false;
+    FailureOr<int64_t> extent = ValueBoundsConstraintSet::computeConstantBound(
+        presburger::BoundType::UB, {operand, static_cast<int64_t>(dim)},
+        /*stopCondition=*/nullptr, /*closedUB=*/true);
+    if (failed(extent))
+      return false;
+    last += factor * (*extent - 1);
+  }
+  return step && last < *step;
+}
+
 struct FoldCausalMask
     : mamba::impl::MambaFoldCausalMaskPassBase<FoldCausalMask> {
+  using Base::Base;
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     getOperation()->walk([&](scf::ForOp loop) {
@@ -182,7 +209,7 @@ struct FoldCausalMask
       SmallVector<arith::CmpIOp> conjuncts;
       getConjuncts(getMask(masked), conjuncts);
       for (arith::CmpIOp compare : conjuncts)
-        if (shorten(rewriter, loop, masked, compare)) {
+        if (fold(rewriter, loop, masked, compare)) {
           ++numFolded;
           return;
         }
@@ -191,8 +218,8 @@ struct FoldCausalMask
 
   /// Ends the loop where `compare`, of a column with a row of `masked`, holds
   /// for no element of an iteration any more.
-  static bool shorten(IRRewriter &rewriter, scf::ForOp loop,
-                      linalg::GenericOp masked, arith::CmpIOp compare) {
+  bool fold(IRRewriter &rewriter, scf::ForOp loop, linalg::GenericOp masked,
+            arith::CmpIOp compare) {
     using Predicate = arith::CmpIPredicate;
     Predicate predicate = compare.getPredicate();
     Value low = compare.getLhs(), high = compare.getRhs();
@@ -243,7 +270,63 @@ struct FoldCausalMask
                                             operands));
     rewriter.modifyOpInPlace(
         loop, [&] { loop.getUpperBoundMutable().assign(bound); });
+    if (peel && isWithinStep(*column, loop, masked) &&
+        (!isUnsigned || isNeverNegative(*column)))
+      peelUnmasked(rewriter, loop, compare, *row, *offset);
     return true;
+  }
+
+  /// Splits off the iterations whose columns all are left of the first row.
+  static void peelUnmasked(IRRewriter &rewriter, scf::ForOp loop,
+                           arith::CmpIOp compare, const LinearForm &row,
+                           int64_t offset) {
+    Location loc = loop.getLoc();
+    int64_t step = *getConstantIntValue(loop.getStep());
+    AffineExpr columns =
+        rewriter.getAffineConstantExpr(row.constant + 1 - offset);
+    SmallVector<OpFoldResult> operands;
+    for (auto [term, factor] : llvm::zip_equal(row.terms, row.factors)) {
+      if (term.getDefiningOp<linalg::IndexOp>())
+        continue;
+      columns = columns + rewriter.getAffineDimExpr(operands.size()) * factor;
+      operands.push_back(term);
+    }
+    auto bind = [&](Value value) {
+      operands.push_back(value);
+      return rewriter.getAffineDimExpr(operands.size() - 1);
+    };
+    AffineExpr first = bind(loop.getLowerBound()),
+               end = bind(loop.getUpperBound());
+    AffineExpr split = first + (columns - first).floorDiv(step) * step;
+    auto make = [&](auto build, ArrayRef<AffineExpr> exprs) {
+      AffineMap map =
+          AffineMap::get(operands.size(), 0, exprs, rewriter.getContext());
+      return getValueOrCreateConstantIndexOp(
+          rewriter, loc, build(rewriter, loc, map, operands));
+    };
+    // The first row may be left of the first column.
+    Value least = make(
+        [](auto &...args) {
+          return affine::makeComposedFoldedAffineMax(args...);
+        },
+        {split, first});
+    AffineExpr atLeast = bind(least);
+    Value middle = make(
+        [](auto &...args) {
+          return affine::makeComposedFoldedAffineMin(args...);
+        },
+        {atLeast, end});
+
+    IRMapping mapping;
+    auto unmasked = cast<scf::ForOp>(rewriter.clone(*loop, mapping));
+    unmasked.getUpperBoundMutable().assign(middle);
+    Operation *copy = mapping.lookup(compare.getOperation());
+    rewriter.setInsertionPoint(copy);
+    rewriter.replaceOpWithNewOp<arith::ConstantIntOp>(copy, 1, 1);
+    rewriter.modifyOpInPlace(loop, [&] {
+      loop.getLowerBoundMutable().assign(middle);
+      loop.getInitArgsMutable().assign(unmasked.getResults());
+    });
   }
 };
 } // namespace

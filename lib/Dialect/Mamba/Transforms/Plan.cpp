@@ -11,7 +11,10 @@
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Target/Targets.h"
 
+#include "mlir/AsmParser/AsmParser.h"
+
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mamba {
 #define GEN_PASS_DEF_MAMBAPLANPASS
@@ -22,6 +25,13 @@ using namespace mlir;
 using namespace mamba;
 
 namespace {
+
+/// Tokens that a block of the scan over chunks takes at a time.
+constexpr int64_t kPassTokens = 128;
+/// Registers of a thread of chunk_out besides those of the products.
+constexpr int64_t kOtherRegisters = 68;
+/// Shared memory that the system takes for each block.
+constexpr int64_t kReservedBytes = 1024;
 
 /// What a plan is chosen from: static sizes and the widths of elements.
 struct Problem {
@@ -82,7 +92,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           << llvm::toString(gpu.takeError());
       return signalPassFailure();
     }
-    limit = sharedBytes ? sharedBytes : gpu->limits.sharedBytesPerBlock;
+    limits = gpu->limits;
+    limit = sharedBytes ? sharedBytes : limits.sharedBytesPerBlock;
     if (schedule != "auto" && !symbolizeSchedule(schedule)) {
       emitError(UnknownLoc::get(&getContext()))
           << "expected option 'schedule' to be auto, three_kernel or "
@@ -91,6 +102,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       return signalPassFailure();
     }
     isFused = schedule != stringifySchedule(Schedule::ChunkParallel);
+    if (failed(obeyOption()))
+      return signalPassFailure();
     // Producers come first: a state_pass reads whether they have a plan.
     getOperation()->walk([&](MambaTileOpInterface op) {
       if (op->hasAttr(kPlanAttrName) ||
@@ -99,6 +112,37 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       if (PlanAttr plan = choose(op))
         op->setAttr(kPlanAttrName, plan);
     });
+  }
+
+  /// Plans given as options come before the chosen ones.
+  LogicalResult obeyOption() {
+    for (StringRef text : plans) {
+      auto [name, plan] = text.split('=');
+      Attribute attribute = parseAttribute(plan, &getContext());
+      auto parsed = dyn_cast_or_null<PlanAttr>(attribute);
+      if (!parsed) {
+        emitError(UnknownLoc::get(&getContext()))
+            << "expected a plan like chunk_out=#mamba.plan<...>, got '" << text
+            << "'";
+        return failure();
+      }
+      bool isUsed = false;
+      getOperation()->walk([&, name = name](MambaTileOpInterface op) {
+        if (op->getName().stripDialect() != name ||
+            op->hasAttr(kPlanAttrName) ||
+            op->getParentOfType<LoopLikeOpInterface>())
+          return;
+        op->setAttr(kPlanAttrName, parsed);
+        isUsed = true;
+      });
+      if (!isUsed) {
+        emitError(UnknownLoc::get(&getContext()))
+            << "expected an operation 'mamba." << name
+            << "' without a plan for '" << text << "'";
+        return failure();
+      }
+    }
+    return success();
   }
 
   PlanAttr choose(MambaTileOpInterface op) {
@@ -126,39 +170,93 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     return byHand ? byHand.getSchedule() == Schedule::ThreeKernel : isFused;
   }
 
-  PlanAttr chooseFusedPass(ChunkStateOp state) {
-    Problem problem = getProblem(state);
-    int64_t rows = chooseDivisor(problem.headDim, 64);
-    // The state, what a chunk adds, and the state rounded; the chunk's weights
-    // and B weighted by them.
-    auto bytes = [&](int64_t columns) {
-      return rows * columns * 12 +
-             problem.chunk * (4 + columns * problem.elementBytes);
-    };
-    int64_t columns = chooseDivisor(problem.stateDim, 32);
-    while (columns > 1 && bytes(columns) > problem.sharedBytes)
-      columns = chooseDivisor(problem.stateDim, columns / 2);
-    return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
-                         {1, 1, rows, columns}, {}, /*reduction=*/0,
-                         /*warps=*/4);
+  /// Bytes of a staged tile: sizes are rounded up to powers of two.
+  static int64_t getStagedBytes(int64_t rows, int64_t columns, int64_t bytes) {
+    return int64_t(llvm::PowerOf2Ceil(rows)) *
+           int64_t(llvm::PowerOf2Ceil(columns)) * bytes;
   }
 
+  /// A block runs through the chunks of a part of one head's state. Parts are
+  /// small, so that few heads fill the machine: a quarter of a state of 64 x
+  /// 128.
+  PlanAttr chooseFusedPass(ChunkStateOp state) {
+    Problem problem = getProblem(state);
+    int64_t tokens = std::min(problem.chunk, kPassTokens);
+    int64_t rows = chooseDivisor(problem.headDim, 32);
+    int64_t columns =
+        chooseDivisor(problem.stateDim, std::max<int64_t>(16, 2048 / rows));
+    auto fits = [&] {
+      // In shared memory: x and B of some tokens, their steps and sums. Without
+      // vectors: the state, what a chunk adds, and the state rounded; the
+      // chunk's weights and B weighted by them.
+      int64_t staged = getStagedBytes(tokens, rows, problem.elementBytes) +
+                       getStagedBytes(tokens, columns, problem.elementBytes) +
+                       8 * tokens;
+      int64_t buffers = rows * columns * 12 +
+                        problem.chunk * (4 + columns * problem.elementBytes);
+      return std::max(staged, buffers) <= problem.sharedBytes;
+    };
+    while (!fits() && columns > 1)
+      columns = chooseDivisor(problem.stateDim, columns / 2);
+    int64_t reduction = tokens < problem.chunk ? tokens : 0;
+    return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
+                         {1, 1, rows, columns}, {}, reduction, /*warps=*/4,
+                         /*stages=*/3, /*blocks=*/1);
+  }
+
+  /// A block runs through the rows of a chunk of one head, some at a time, and
+  /// for these through the columns that the mask leaves.
   PlanAttr chooseTiledOut(ChunkOutOp out) {
     Problem problem = getProblem(out);
-    int64_t reduction = std::min<int64_t>(64, problem.chunk);
-    int64_t rows = reduction;
-    // Rows of C * B^T in f32 and rounded, of both products with P and of the
-    // result; the state may need a rounded copy.
-    int64_t copied = std::min(problem.stateDim, reduction);
-    auto bytes = [&](int64_t r) {
-      return problem.headDim * copied * 2 +
-             r * (reduction * (4 + problem.elementBytes) +
-                  problem.headDim * (8 + problem.elementBytes));
+    int64_t bytes = problem.elementBytes, warps = 4;
+    int64_t rows = std::min<int64_t>(64, problem.chunk), steps = rows;
+    int64_t columns = problem.headDim;
+    // In shared memory: rows of C, B, x and what the result's rows are scaled
+    // and gated with, and the state; steps and sums of the tokens.
+    auto getStaged = [&] {
+      int64_t tiles = out.getZ() ? 3 : 2;
+      return getStagedBytes(rows, problem.stateDim, bytes) +
+             getStagedBytes(steps, problem.stateDim, bytes) +
+             getStagedBytes(columns, problem.stateDim, bytes) +
+             tiles * getStagedBytes(rows, columns, bytes) + 8 * (rows + steps);
     };
-    while (rows > 1 && bytes(rows) > problem.sharedBytes)
-      rows /= 2;
-    return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
-                         out.getUnitTile(), {rows, 0}, reduction, /*warps=*/4);
+    // Without vectors: rows of C * B^T in f32 and rounded, of both products
+    // with P and of the result; the state may need a rounded copy.
+    auto getBuffers = [&] {
+      return columns * std::min<int64_t>(problem.stateDim, 64) * 2 +
+             rows * (steps * (4 + bytes) + columns * (8 + bytes));
+    };
+    while (std::max(getStaged(), getBuffers()) > problem.sharedBytes) {
+      if (columns > 16 && columns % 32 == 0 && columns > rows / 2)
+        columns /= 2;
+      else if (rows > 1)
+        rows = steps = rows / 2;
+      else
+        break;
+    }
+    auto countBlocks = [&] {
+      return limits.sharedBytesPerSM / (getStaged() + kReservedBytes);
+    };
+    // Two blocks on a multiprocessor wait for each other's memory.
+    if (steps > 16 && countBlocks() < 2) {
+      steps /= 2;
+      if (countBlocks() < 2)
+        steps *= 2;
+    }
+    // Registers of a thread: the products, and as many for everything else as
+    // was measured.
+    int64_t threads = 32 * warps;
+    int64_t registers =
+        llvm::divideCeil(rows * (steps + 2 * columns), threads) +
+        kOtherRegisters;
+    int64_t blocks = std::min<int64_t>(
+        countBlocks(),
+        limits.registersPerSM / (threads * llvm::alignTo(registers, 8)));
+    blocks = bytes == 2 ? std::clamp<int64_t>(blocks, 1, 4) : 1;
+    SmallVector<int64_t> tile = out.getUnitTile();
+    tile[3] = columns == problem.headDim ? 0 : columns;
+    return PlanAttr::get(&getContext(), Schedule::ThreeKernel, tile, {rows, 0},
+                         steps, warps, /*stages=*/1, blocks);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
@@ -202,7 +300,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           tile[2] = chooseStateRows(problem);
         });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
-                         /*reduction=*/0, warps);
+                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1);
   }
 
   Problem getProblem(Operation *op) {
@@ -223,6 +321,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     return problem;
   }
 
+  GpuLimits limits;
   int64_t limit = 0;
   bool isFused = false;
 };

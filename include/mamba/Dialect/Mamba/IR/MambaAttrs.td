@@ -60,10 +60,15 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
       takes at a time if it sums over a value computed in the program (0: all).
       What it sums is then computed for these steps only.
     * `warps`: warps of 32 threads in a block.
+    * `stages`: buffers for each tile that a loop copies to shared memory: while
+      one is used the copies to the others are under way (1: copies are waited
+      for at once; 0: `mamba-pipeline`'s own number).
+    * `blocks`: blocks that a multiprocessor shall hold at a time, which bounds
+      the registers of a thread.
 
     ```mlir
     #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>
-    #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64>
+    #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64 warps 4 stages 2 blocks 3>
     ```
   }];
   let parameters = (ins
@@ -71,12 +76,14 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     ArrayRefParameter<"int64_t">:$tile,
     OptionalArrayRefParameter<"int64_t">:$inner,
     DefaultValuedParameter<"int64_t", "0">:$reduction,
-    DefaultValuedParameter<"int64_t", "4">:$warps
+    DefaultValuedParameter<"int64_t", "4">:$warps,
+    DefaultValuedParameter<"int64_t", "0">:$stages,
+    DefaultValuedParameter<"int64_t", "1">:$blocks
   );
   let assemblyFormat = [{
     `<` $schedule `tile` `[` $tile `]` (`inner` `[` $inner^ `]`)?
     (`reduction` $reduction^)?
-    (`warps` $warps^)? `>`
+    (`warps` $warps^)? (`stages` $stages^)? (`blocks` $blocks^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -127,7 +127,9 @@ def MambaPlanPass : Pass<"mamba-plan"> {
            "chunk_parallel">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "Shared memory that a block's temporaries may take, in bytes (0: "
-           "the target's limit)">
+           "the target's limit)">,
+    ListOption<"plans", "plan", "std::string",
+               "Plans to use instead: OPERATION=#mamba.plan<...>">
   ];
   let dependentDialects = ["::mamba::MambaDialect"];
 }
@@ -304,7 +306,20 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
     %end = affine.min affine_map<(i)[n, rows] -> (n, i + rows)>(%i)[%n, %rows]
     %r = scf.for %j = %c0 to %end step %c64 iter_args(%acc = %zeros) { .. }
     ```
+
+    With `peel`, iterations whose columns lie wholly left of the first row have
+    a loop of their own in front, in which the comparison is true.
+
+    ```mlir
+    %split = affine.min affine_map<(i)[end] -> (((i + 1) floordiv 64) * 64, end)>(%i)[%end]
+    %s = scf.for %j = %c0 to %split step %c64 iter_args(%acc = %zeros) { .. } // no select
+    %r = scf.for %j = %split to %end step %c64 iter_args(%acc = %s) { .. }
+    ```
   }];
+  let options = [
+    Option<"peel", "peel", "bool", "false",
+           "Make a loop of its own of the iterations without masked elements">
+  ];
   let statistics = [
     Statistic<"numFolded", "loops-shortened",
               "Loops that end before masked iterations">

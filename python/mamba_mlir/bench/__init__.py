@@ -1,0 +1,1 @@
+"""Checks and times kernels beside their peers: python -m mamba_mlir.bench --help."""

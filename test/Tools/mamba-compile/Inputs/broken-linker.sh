@@ -1,0 +1,3 @@
+#!/bin/sh
+echo 'no space left' >&2
+exit 1
