@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Contractions say where their results are. That spreads forward through what
-// is computed from them, then backward from each use to what is not decided
-// yet; memory decides the rest. Where a use needs another layout than its value
-// has, the value is computed again if that is cheap, else converted.
+// Contractions and scans say where their results are. That spreads forward
+// through what is computed from them, then backward from each use to what is
+// not decided yet; memory decides the rest. Where a use needs another layout
+// than its value has, the value is computed again if that is cheap, else
+// converted.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Divisors.h"
 #include "LayoutRules.h"
 #include "VectorKernel.h"
 
@@ -54,6 +56,7 @@ public:
 
 private:
   LogicalResult decideContraction(vector::ContractionOp contraction);
+  LogicalResult decideScan(vector::ScanOp scan);
   /// Which way the warps split the result of a contraction.
   WarpSplit splitWarps(vector::ContractionOp contraction,
                        const ContractionShape &shape,
@@ -65,6 +68,7 @@ private:
   void spreadBackward(Value value);
   std::optional<LinearLayout> getWanted(OpOperand &use);
   LinearLayout getDefault(VectorType type);
+  LinearLayout getCoalesced(vector::TransferReadOp read);
 
   LogicalResult rewriteOperands(Operation *op);
   FailureOr<Value> getAs(Value value, const LinearLayout &wanted,
@@ -128,6 +132,18 @@ LogicalResult Assigner::decideContraction(vector::ContractionOp contraction) {
   return success();
 }
 
+LogicalResult Assigner::decideScan(vector::ScanOp scan) {
+  VectorType type = scan.getSourceType();
+  if (type.getRank() != 2)
+    return scan.emitOpError("expected a matrix, got ") << type;
+  unsigned dim = scan.getReductionDim();
+  LinearLayout layout = getScanLayout(mamba::getPaddedShape(type), dim,
+                                      getElementBytes(type), warps);
+  set(scan.getAccumulatedValue(), sliceLayout(layout, dim));
+  set(scan.getDest(), std::move(layout));
+  return success();
+}
+
 bool Assigner::set(Value value, std::optional<LinearLayout> layout) {
   if (!layout || !isVector(value))
     return false;
@@ -187,7 +203,7 @@ std::optional<LinearLayout> Assigner::getWanted(OpOperand &use) {
       return it->second;
     return std::nullopt;
   }
-  if (user->getNumResults() != 1)
+  if (user->getNumResults() != 1 && !isa<vector::ScanOp>(user))
     return std::nullopt;
   auto it = layouts.find(user->getResult(0));
   if (it == layouts.end())
@@ -204,6 +220,12 @@ void Assigner::spreadBackward(Value value) {
   // The list of uses starts at the last one.
   for (OpOperand *use : llvm::reverse(uses))
     if (std::optional<LinearLayout> wanted = getWanted(*use)) {
+      // Memory is read along its rows, and the rows then turned.
+      auto read = value.getDefiningOp<vector::TransferReadOp>();
+      if (read && isStrided(*wanted) &&
+          !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
+              cast<MemRefType>(read.getBase().getType())))
+        wanted = getCoalesced(read);
       set(value, wanted);
       return;
     }
@@ -212,6 +234,20 @@ void Assigner::spreadBackward(Value value) {
 LinearLayout Assigner::getDefault(VectorType type) {
   return coalescedLayout(mamba::getPaddedShape(type), getElementBytes(type),
                          warps, kVectorBytes);
+}
+
+/// The default for accesses no wider than the addresses are known to allow.
+LinearLayout Assigner::getCoalesced(vector::TransferReadOp read) {
+  VectorType type = read.getVectorType();
+  KnownDivisors known = getKnownDivisors(read.getBase());
+  int64_t aligned = known.offset;
+  for (int64_t stride : ArrayRef(known.strides).drop_back())
+    aligned = std::min(aligned, stride);
+  for (Value index : read.getIndices())
+    aligned = std::min(aligned, getKnownDivisor(index));
+  unsigned bytes = getElementBytes(type);
+  return coalescedLayout(mamba::getPaddedShape(type), bytes, warps,
+                         std::min<int64_t>(kVectorBytes, aligned * bytes));
 }
 
 /// Cheaper to compute again than to move.
@@ -302,6 +338,12 @@ LogicalResult Assigner::run() {
   WalkResult result = kernel.walk([&](vector::ContractionOp contraction) {
     return failed(decideContraction(contraction)) ? WalkResult::interrupt()
                                                   : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  result = kernel.walk([&](vector::ScanOp scan) {
+    return failed(decideScan(scan)) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();

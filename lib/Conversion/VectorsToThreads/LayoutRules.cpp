@@ -219,6 +219,54 @@ ContractionLayouts mamba::getContractionLayouts(const ContractionShape &shape,
   return layouts;
 }
 
+LinearLayout mamba::getScanLayout(ArrayRef<uint32_t> shape, unsigned dim,
+                                  unsigned elementBytes, uint32_t warps) {
+  unsigned other = 1 - dim;
+  BlockedShape block;
+  block.elements = {1, 1};
+  block.lanes = {1, 1};
+  block.warps = {1, 1};
+  if (dim == 1) {
+    // As many lanes as can hold a wide access each.
+    uint32_t wide = std::max(16 / elementBytes, shape[dim] / 32);
+    block.elements[dim] = std::min(wide, shape[dim]);
+    block.lanes[dim] = std::min(32u, shape[dim] / block.elements[dim]);
+    block.lanes[other] = 32 / block.lanes[dim];
+    block.warps[other] = warps;
+  } else {
+    // Rows are contiguous: what is left of the lanes shares a column.
+    block.lanes[other] = std::min(32u, shape[other]);
+    block.warps[other] = warps;
+    block.lanes[dim] = 32 / block.lanes[other];
+    block.elements[dim] = std::max(1u, shape[dim] / block.lanes[dim]);
+  }
+  block.order = {dim, other};
+  return blockedLayout(shape, block);
+}
+
+bool mamba::isStrided(const LinearLayout &layout) {
+  unsigned last = layout.getOuts().size() - 1, rows = 0;
+  for (unsigned bit = 0; bit < layout.getInBits(kLane); ++bit) {
+    Coordinates at = layout.getBasis(kLane, bit);
+    if (at[last] != 0)
+      return false;
+    rows += llvm::any_of(at, [](uint32_t c) { return c != 0; });
+  }
+  return layout.getOuts()[last].bits != 0 && rows >= 3;
+}
+
+/// `layout` with a dimension of size 1 before output `dim`.
+static LinearLayout insertUnitDim(const LinearLayout &layout, unsigned dim) {
+  LayoutDims outs;
+  for (unsigned i = 0; i <= layout.getOuts().size(); ++i) {
+    unsigned bits =
+        i == dim ? 0 : layout.getOuts()[i < dim ? i : i - 1].bits;
+    outs.push_back({tensorDim(i), bits});
+  }
+  return LinearLayout::fromColumns(LayoutDims(layout.getIns()), std::move(outs),
+                                   BinaryVectors(layout.getColumns()));
+}
+
 /// The layout of a value that is repeated along new first dimensions.
 static LinearLayout dropLeadingDims(const LinearLayout &layout,
                                     unsigned count) {
@@ -234,8 +282,14 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   auto type = cast<VectorType>(operand.get().getType());
   if (isElementwise(op))
     return result;
-  if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
-    return dropLeadingDims(result, result.getOuts().size() - type.getRank());
+  if (isa<vector::BroadcastOp>(op)) {
+    LinearLayout layout =
+        dropLeadingDims(result, result.getOuts().size() - type.getRank());
+    for (unsigned dim = 0; dim < type.getRank(); ++dim)
+      if (type.getDimSize(dim) == 1 && layout.getOuts()[dim].bits != 0)
+        layout = insertUnitDim(sliceLayout(layout, dim), dim);
+    return layout;
+  }
   if (auto transpose = dyn_cast<vector::TransposeOp>(op)) {
     SmallVector<int64_t> inverse = invertPermutationVector(
         SmallVector<int64_t>(transpose.getPermutation()));
@@ -243,6 +297,13 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   }
   if (isa<vector::ExtractStridedSliceOp>(op))
     return coverShape(result, getPaddedShape(type));
+  if (auto scan = dyn_cast<vector::ScanOp>(op))
+    return operand.getOperandNumber() == 0
+               ? result
+               : sliceLayout(result, scan.getReductionDim());
+  if (isa<vector::ExtractOp>(op) && type.getRank() == 2 &&
+      type.getDimSize(0) == 1 && result.getOuts().size() == 1)
+    return insertUnitDim(result, 0);
   return std::nullopt;
 }
 
@@ -260,6 +321,9 @@ std::optional<LinearLayout> mamba::getResultLayout(OpOperand &operand,
     return permuteLayout(layout, transpose.getPermutation());
   if (isa<vector::ExtractStridedSliceOp>(op))
     return restrictLayout(layout, getPaddedShape(type));
+  if (isa<vector::ExtractOp>(op) && type.getRank() == 1 &&
+      layout.getOuts().size() == 2 && layout.getOuts()[0].bits == 0)
+    return sliceLayout(layout, 0);
   if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op)) {
     if (operand.getOperandNumber() != 0)
       return layout;

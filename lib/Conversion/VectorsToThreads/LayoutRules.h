@@ -92,6 +92,15 @@ ContractionLayouts getContractionLayouts(const ContractionShape &shape,
                                          ContractionStrategy strategy,
                                          const WarpSplit &warps);
 
+/// The layout for a prefix sum of a matrix of `shape` along `dim`: lanes and
+/// registers along it, warps across. Accesses to memory are wide.
+LinearLayout getScanLayout(llvm::ArrayRef<uint32_t> shape, unsigned dim,
+                           unsigned elementBytes, uint32_t warps);
+
+/// Whether lanes hold elements of different rows only, so that reads and writes
+/// of neighbouring lanes are far apart in memory.
+bool isStrided(const LinearLayout &layout);
+
 /// The layout that `operand`, a vector, must have where the vectors that its
 /// owner gives have the layouts of the attribute `mamba.layouts`. None if the
 /// operation takes any layout, or has no say without them. Contractions are

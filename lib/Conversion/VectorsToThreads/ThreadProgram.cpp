@@ -412,12 +412,12 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op)) {
     auto source = dyn_cast<VectorType>(broadcast.getSourceType());
     unsigned rank = source ? source.getRank() : 0;
-    if (source &&
-        source.getShape() !=
-            broadcast.getResultVectorType().getShape().take_back(rank))
-      return op.emitOpError("expected new leading dimensions only");
     return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
-      return Coordinates(at.take_back(rank));
+      Coordinates coordinates(at.take_back(rank));
+      for (unsigned dim = 0; dim < rank; ++dim)
+        if (source.getDimSize(dim) == 1)
+          coordinates[dim] = 0;
+      return coordinates;
     });
   }
   if (auto transpose = dyn_cast<vector::TransposeOp>(op))
@@ -438,6 +438,14 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
       return source;
     });
   }
+  if (auto row = dyn_cast<vector::ExtractOp>(op);
+      row && row.getSourceVectorType().getRank() == 2 &&
+      !row.hasDynamicPosition() && row.getStaticPosition().size() == 1)
+    return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
+      return Coordinates{uint32_t(row.getStaticPosition()[0]), at[0]};
+    });
+  if (auto scan = dyn_cast<vector::ScanOp>(op))
+    return rewriteScan(scan);
   if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op))
     return rewriteReduction(reduction);
   if (auto read = dyn_cast<vector::TransferReadOp>(op))

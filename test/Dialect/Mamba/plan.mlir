@@ -5,15 +5,30 @@
 // RUN: mamba-opt %s --mamba-plan="shared-bytes=8192 schedule=chunk_parallel" --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=SMALL
 
-// A block computes a unit tile. Only warps depend on the kind of operation.
+// A block computes a unit tile, or a few heads of it. Only warps depend on the kind of operation.
 // CHECK-LABEL: func @chunk_cumsum
 func.func @chunk_cumsum(%dt: tensor<?x?x24xbf16>, %A: tensor<24xf32>)
     -> (tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>) {
   // CHECK: mamba.chunk_cumsum
-  // CHECK-SAME: mamba.plan = #mamba.plan<chunk_parallel tile[1, 1, 1]>}
+  // CHECK-SAME: mamba.plan = #mamba.plan<chunk_parallel tile[1, 8, 1]>}
   %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<?x?x24xbf16>)
       A(%A : tensor<24xf32>) -> tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>
   return %d, %cs : tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>
+}
+
+// -----
+
+// Tiles of heads divide a number that is known; else the last one is short.
+// CHECK-LABEL: func @heads
+func.func @heads(%dt: tensor<?x?x6xbf16>, %A: tensor<6xf32>, %dtd: tensor<?x?x?xbf16>, %Ad: tensor<?xf32>)
+    -> (tensor<?x6x?x128xf32>, tensor<?x?x?x128xf32>) {
+  // CHECK: mamba.plan = #mamba.plan<chunk_parallel tile[1, 6, 1]>}
+  %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<?x?x6xbf16>)
+      A(%A : tensor<6xf32>) -> tensor<?x6x?x128xf32>, tensor<?x6x?x128xf32>
+  // CHECK: mamba.plan = #mamba.plan<chunk_parallel tile[1, 8, 1]>}
+  %dd, %csd = mamba.chunk_cumsum chunk_size(128) dt(%dtd : tensor<?x?x?xbf16>)
+      A(%Ad : tensor<?xf32>) -> tensor<?x?x?x128xf32>, tensor<?x?x?x128xf32>
+  return %cs, %csd : tensor<?x6x?x128xf32>, tensor<?x?x?x128xf32>
 }
 
 // -----

@@ -103,6 +103,18 @@ def test_ssd_plans(simulator, target, name, length, schedule):
     tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
 
 
+@pytest.mark.parametrize("target,heads,length", [
+    ("sm_90a", 3, 70), ("sm_120a", 8, 16), ("sm_90a", 12, 150), ("sm_100a", 17, 64)])
+def test_ssd_any_heads(simulator, target, heads, length):
+    """Heads known at run time: tiles of several heads, the last one short."""
+    config = SsdConfig(heads=heads, chunk_size=128 if length > 100 else 32, head_dim=16,
+                       state_dim=16, dtype="bf16", dt_dtype="f32" if heads == 3 else "bf16")
+    flags = [flag for flag in config.flags() if not flag.startswith(("--heads=", "--groups="))]
+    arrays = config.inputs(13, 2, length)
+    outs = simulator.run(flags, target, arrays, config.result_dtypes())
+    tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
+
+
 @pytest.mark.parametrize("target,config", SSU_CASES)
 def test_ssu(simulator, target, config):
     arrays = config.inputs(11, 3)

@@ -72,6 +72,18 @@ int64_t chooseStateRows(const Problem &problem) {
                     [&](int64_t p) { return p * problem.stateDim * 8; });
 }
 
+/// Heads whose time steps a block sums.
+constexpr int64_t kHeadsOfSums = 8;
+
+/// The number of heads if any operand or result knows it, else kDynamic.
+int64_t getStaticHeads(Operation *op) {
+  for (const ShapedValue &value : getShapedValues(op))
+    for (auto [dim, role] : llvm::enumerate(value.roles))
+      if (role == Role::Heads && !value.type.isDynamicDim(dim))
+        return value.type.getDimSize(dim);
+  return ShapedType::kDynamic;
+}
+
 struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   using Base::Base;
 
@@ -257,7 +269,15 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     SmallVector<int64_t> tile = op.getUnitTile(), inner;
     int64_t warps = 8, reduction = 0;
     llvm::TypeSwitch<Operation *>(op)
-        .Case<ChunkCumsumOp>([&](auto) { warps = 4; })
+        .Case<ChunkCumsumOp>([&](ChunkCumsumOp cumsum) {
+          // Time steps of neighbouring heads are neighbours. Heads that are
+          // not known, or not there, are past the end of a short tile.
+          int64_t heads = getStaticHeads(cumsum);
+          tile[1] = ShapedType::isDynamic(heads)
+                        ? kHeadsOfSums
+                        : chooseDivisor(heads, kHeadsOfSums);
+          warps = 4;
+        })
         .Case<ChunkStateOp>([&](auto) {
           // x and B of some tokens, or without vectors B of all of them
           // weighted by the decay; a few columns.

@@ -228,7 +228,7 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
   let summary = "Keep the tiles of blocks in vectors";
   let description = [{
     Rewrites the program of every loop over blocks that holds a contraction of
-    matrices: what one linalg operation hands to the next is a vector, whose
+    matrices or a prefix sum: what one linalg operation hands to the next is a vector, whose
     shape is the smallest constant that bounds the tile's sizes. Only what comes
     from outside of the block is read from a tensor, by `vector.transfer_read`,
     and only results are written to one. Elements past the end of a tile are
@@ -236,6 +236,13 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
     are replaced by the sum's neutral element. A tensor that a loop carries
     becomes a vector that it carries, unless tiles of a result are inserted into
     it.
+
+    A linalg operation that adds `select(j <= i, term, 0.0)` over a loop `j`, with
+    f32 terms that do not depend on `i`, is an inclusive prefix sum and becomes a
+    `vector.scan`. It need not add in order: the result differs by rounding only,
+    about 1e-7 of the sum of the terms' absolute values. Where a tile is inserted
+    as the first elements of a tile with the same bounds, such as one of zeros, a
+    comparison of positions with sizes selects between the two.
 
     A loop has `mamba.vectorized` afterwards. If any of its operations cannot
     work on vectors, a remark says why, and the loop stays as it is.
@@ -264,7 +271,7 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
   }];
   let options = [
     Option<"all", "all", "bool", "false",
-           "Also loops over blocks without a contraction">,
+           "Also loops over blocks without a contraction or a prefix sum">,
     Option<"maxElements", "max-elements", "int64_t", "65536",
            "Elements that a vector may have">
   ];
