@@ -259,8 +259,7 @@ bool mamba::isStrided(const LinearLayout &layout) {
 static LinearLayout insertUnitDim(const LinearLayout &layout, unsigned dim) {
   LayoutDims outs;
   for (unsigned i = 0; i <= layout.getOuts().size(); ++i) {
-    unsigned bits =
-        i == dim ? 0 : layout.getOuts()[i < dim ? i : i - 1].bits;
+    unsigned bits = i == dim ? 0 : layout.getOuts()[i < dim ? i : i - 1].bits;
     outs.push_back({tensorDim(i), bits});
   }
   return LinearLayout::fromColumns(LayoutDims(layout.getIns()), std::move(outs),
