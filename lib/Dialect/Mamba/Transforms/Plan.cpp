@@ -211,13 +211,23 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   PlanAttr chooseTiledOut(ChunkOutOp out) {
     Problem problem = getProblem(out);
     int64_t bytes = problem.elementBytes, warps = 4;
-    int64_t rows = std::min<int64_t>(64, problem.chunk), steps = rows;
+    // Multiply-adds of products without tensor cores are all written out.
+    int64_t rows = std::min<int64_t>(bytes == 2 ? 64 : 32, problem.chunk);
+    int64_t steps = rows;
     int64_t columns = problem.headDim;
+    Type inputs = getElementTypeOrSelf(out.getC().getType()),
+         states = getElementTypeOrSelf(out.getChunkStates().getType());
+    bool isMixed = bytes == 2 && !states.isF32() && states != inputs;
     // In shared memory: rows of C, B, x and what the result's rows are scaled
     // and gated with, and the state; steps and sums of the tokens.
     auto getStaged = [&] {
       int64_t tiles = out.getZ() ? 3 : 2;
-      return getStagedBytes(rows, problem.stateDim, bytes) +
+      // The positions of both in packed sequences, and sums of products without
+      // tensor cores, which go through it to those with them.
+      int64_t others = out.getSeqIdx() ? 2 * kSwizzledAlignment : 0;
+      if (isMixed)
+        others += getStagedBytes(rows, columns, 4);
+      return others + getStagedBytes(rows, problem.stateDim, bytes) +
              getStagedBytes(steps, problem.stateDim, bytes) +
              getStagedBytes(columns, problem.stateDim, bytes) +
              tiles * getStagedBytes(rows, columns, bytes) +
