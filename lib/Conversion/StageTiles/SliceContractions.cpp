@@ -74,8 +74,9 @@ static bool isCheap(Operation *op) {
   // To cast again takes less than to keep a whole tile in registers.
   if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
     Operation *source = op->getOperand(0).getDefiningOp();
-    return source && isa<vector::TransferReadOp, arith::ExtFOp, arith::TruncFOp>(
-                         source) &&
+    return source &&
+           isa<vector::TransferReadOp, arith::ExtFOp, arith::TruncFOp>(
+               source) &&
            isCheap(source);
   }
   if (auto read = dyn_cast<vector::TransferReadOp>(op))

@@ -32,6 +32,8 @@ constexpr int64_t kSwizzledAlignment = 1024;
 constexpr int64_t kPassTokens = 128;
 /// Registers of a thread of chunk_out besides those of the products.
 constexpr int64_t kOtherRegisters = 68;
+/// Further ones where sequences are packed.
+constexpr int64_t kPackedRegisters = 4;
 /// Shared memory that the system takes for each block.
 constexpr int64_t kReservedBytes = 1024;
 
@@ -247,6 +249,18 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       else
         break;
     }
+    // Registers of a thread: the products, and as many for everything else as
+    // was measured. Gating needs those of some tiles of the result.
+    int64_t threads = 32 * warps;
+    auto getRegisters = [&] {
+      int64_t products = rows * (steps + 2 * columns);
+      int64_t gate = out.getZ() ? rows * columns * 11 / 4 : 0;
+      return llvm::divideCeil(products + gate, threads) + kOtherRegisters +
+             (out.getSeqIdx() ? kPackedRegisters : 0);
+    };
+    while (bytes == 2 && rows > 16 &&
+           int64_t(getRegisters()) > limits.registersPerThread)
+      rows = steps = rows / 2;
     auto countBlocks = [&] {
       return limits.sharedBytesPerSM / (getStaged() + kReservedBytes);
     };
@@ -256,15 +270,9 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       if (countBlocks() < 2)
         steps *= 2;
     }
-    // Registers of a thread: the products, and as many for everything else as
-    // was measured.
-    int64_t threads = 32 * warps;
-    int64_t registers =
-        llvm::divideCeil(rows * (steps + 2 * columns), threads) +
-        kOtherRegisters;
     int64_t blocks = std::min<int64_t>(
         countBlocks(),
-        limits.registersPerSM / (threads * llvm::alignTo(registers, 8)));
+        limits.registersPerSM / (threads * llvm::alignTo(getRegisters(), 8)));
     blocks = bytes == 2 ? std::clamp<int64_t>(blocks, 1, 4) : 1;
     SmallVector<int64_t> tile = out.getUnitTile();
     tile[3] = columns == problem.headDim ? 0 : columns;
