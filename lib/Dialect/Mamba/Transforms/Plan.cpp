@@ -219,6 +219,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     int64_t columns = problem.headDim;
     Type inputs = getElementTypeOrSelf(out.getC().getType()),
          states = getElementTypeOrSelf(out.getChunkStates().getType());
+    int64_t stateBytes = states.getIntOrFloatBitWidth() / 8;
     bool isMixed = bytes == 2 && !states.isF32() && states != inputs;
     // In shared memory: rows of C, B, x and what the result's rows are scaled
     // and gated with, and the state; steps and sums of the tokens.
@@ -231,7 +232,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         others += getStagedBytes(rows, columns, 4);
       return others + getStagedBytes(rows, problem.stateDim, bytes) +
              getStagedBytes(steps, problem.stateDim, bytes) +
-             getStagedBytes(columns, problem.stateDim, bytes) +
+             getStagedBytes(columns, problem.stateDim, stateBytes) +
              tiles * getStagedBytes(rows, columns, bytes) +
              16 * (rows + steps) + kSwizzledAlignment;
     };
@@ -242,24 +243,30 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
              rows * (steps * (4 + bytes) + columns * (8 + bytes));
     };
     while (std::max(getStaged(), getBuffers()) > problem.sharedBytes) {
-      if (columns > 16 && columns % 32 == 0 && columns > rows / 2)
-        columns /= 2;
+      int64_t fewer = chooseDivisor(problem.headDim, columns / 2);
+      if (fewer % 16 == 0 && columns > rows / 2)
+        columns = fewer;
       else if (rows > 1)
         rows = steps = rows / 2;
       else
         break;
     }
     // Registers of a thread: the products, and as many for everything else as
-    // was measured. Gating needs those of some tiles of the result.
+    // was measured. Gating needs those of some tiles of the result, and D of
+    // its columns stays in registers.
     int64_t threads = 32 * warps;
-    auto getRegisters = [&] {
+    auto skip = out.getD() ? dyn_cast<RankedTensorType>(out.getD().getType())
+                           : RankedTensorType();
+    bool hasColumnsOfD = skip && skip.getRank() == 2;
+    auto getRegisters = [&]() -> int64_t {
       int64_t products = rows * (steps + 2 * columns);
       int64_t gate = out.getZ() ? rows * columns * 11 / 4 : 0;
-      return llvm::divideCeil(products + gate, threads) + kOtherRegisters +
-             (out.getSeqIdx() ? kPackedRegisters : 0);
+      return int64_t(llvm::divideCeil(products + gate, threads)) +
+             (hasColumnsOfD ? columns / 4 : 0) +
+             (out.getSeqIdx() ? kPackedRegisters : 0) + kOtherRegisters;
     };
     while (bytes == 2 && rows > 16 &&
-           int64_t(getRegisters()) > limits.registersPerThread)
+           getRegisters() > limits.registersPerThread)
       rows = steps = rows / 2;
     auto countBlocks = [&] {
       return limits.sharedBytesPerSM / (getStaged() + kReservedBytes);
