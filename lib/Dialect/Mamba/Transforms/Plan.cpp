@@ -282,16 +282,25 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           // x and B of some tokens, or without vectors B of all of them
           // weighted by the decay; a few columns.
           int64_t tokens = std::min(problem.chunk, kPassTokens);
-          int64_t columns = chooseTile(
-              problem.stateDim, 64, problem.sharedBytes, [&](int64_t n) {
-                int64_t staged =
-                    getStagedBytes(tokens, problem.headDim,
-                                   problem.elementBytes) +
-                    getStagedBytes(tokens, n, problem.elementBytes) +
-                    8 * tokens + kSwizzledAlignment;
-                return std::max(staged,
-                                problem.chunk * (4 + n * problem.elementBytes));
-              });
+          int64_t rows = problem.headDim;
+          int64_t columns = chooseDivisor(problem.stateDim, 64);
+          auto fits = [&] {
+            int64_t staged =
+                getStagedBytes(tokens, rows, problem.elementBytes) +
+                getStagedBytes(tokens, columns, problem.elementBytes) +
+                8 * tokens + kSwizzledAlignment;
+            int64_t buffers =
+                problem.chunk * (4 + columns * problem.elementBytes);
+            return std::max(staged, buffers) <= problem.sharedBytes;
+          };
+          while (!fits() && rows * columns > 1) {
+            if (rows > columns)
+              rows = chooseDivisor(problem.headDim, rows / 2);
+            else
+              columns = chooseDivisor(problem.stateDim, columns / 2);
+          }
+          if (rows != problem.headDim)
+            tile[3] = rows;
           inner = {0, columns, 0};
           reduction = tokens < problem.chunk ? tokens : 0;
         })
