@@ -11,6 +11,7 @@
 #include "mamba/Layout/Fragments.h"
 #include "mamba/Layout/Padding.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -145,13 +146,19 @@ ContractionStrategy mamba::chooseStrategy(vector::ContractionOp contraction,
                 lhs == contraction.getRhsType().getElementType() &&
                 getElementTypeOrSelf(contraction.getAccType()).isF32();
   // Whole fragments, of which padding takes none apart.
-  auto accType = cast<VectorType>(contraction.getAccType());
   auto aType = cast<VectorType>(contraction->getOperand(shape.a).getType());
-  bool fits = accType.getDimSize(0) % 16 == 0 &&
-              accType.getDimSize(1) % 8 == 0 &&
-              aType.getDimSize(shape.aTransposed ? 0 : 1) % 16 == 0;
-  return isHalf && fits ? ContractionStrategy::MmaSync
-                        : ContractionStrategy::Fma;
+  int64_t steps = aType.getDimSize(shape.aTransposed ? 0 : 1);
+  bool fits = shape.extentM % 16 == 0 && shape.extentN % 8 == 0;
+  if (isHalf && fits && steps % 16 == 0)
+    return ContractionStrategy::MmaSync;
+  auto kernel = contraction->getParentOfType<gpu::GPUFuncOp>();
+  auto plan =
+      kernel ? kernel->getAttrOfType<PlanAttr>(kPlanAttrName) : PlanAttr();
+  bool isSingle =
+      lhs.isF32() && contraction.getRhsType().getElementType().isF32();
+  if (plan && plan.getTf32() && isSingle && fits && steps % 8 == 0)
+    return ContractionStrategy::MmaTf32;
+  return ContractionStrategy::Fma;
 }
 
 /// Lanes along the columns, and neighbouring columns of a thread: powers of two
@@ -168,7 +175,7 @@ getFmaColumns(const ContractionShape &shape) {
 std::pair<uint32_t, uint32_t>
 mamba::getFragmentSizes(const ContractionShape &shape,
                         ContractionStrategy strategy) {
-  if (strategy == ContractionStrategy::MmaSync)
+  if (strategy != ContractionStrategy::Fma)
     return {16, 8};
   auto [lanes, elements] = getFmaColumns(shape);
   return {32 / lanes, lanes * elements};
@@ -205,7 +212,8 @@ ContractionLayouts mamba::getContractionLayouts(const ContractionShape &shape,
     layouts = getFmaLayouts(shape, warps);
   } else {
     auto get = [&](MmaOperand operand, uint32_t rows, uint32_t columns) {
-      return mmaLayout(operand, 16, {rows, columns}, warps.m, warps.n) *
+      unsigned bits = strategy == ContractionStrategy::MmaSync ? 16 : 32;
+      return mmaLayout(operand, bits, {rows, columns}, warps.m, warps.n) *
              LinearLayout::broadcast(kWarp, warps.copies);
     };
     layouts.a = get(MmaOperand::A, shape.m, shape.k);

@@ -49,6 +49,8 @@ enum class ContractionStrategy {
   Fma,
   /// mma.sync of bf16 or f16 fragments.
   MmaSync,
+  /// mma.sync of f32 fragments, rounded to tf32.
+  MmaTf32,
 };
 
 /// The dimensions of `a`, `b` and the result of a contraction that is a matrix

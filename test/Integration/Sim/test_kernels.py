@@ -4,6 +4,8 @@ Results are held against the float64 recurrence with the bounds of the CPU's
 tests, and a run must be free of findings.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -155,6 +157,23 @@ def test_agrees_with_cpu(simulator, dtype):
         bound = bounds[name]
         twice = tolerance.Bound(2 * bound.rms, 2 * bound.element, 2 * bound.floor)
         tolerance.check(name, out, cpu, reference[f"{name}_scale"], twice)
+
+
+def test_tf32(simulator):
+    """f32 on tensor cores: factors have f16's 11 significant bits. That is one
+    rounding more than with f16 for each matrix that is read."""
+    config = SsdConfig(dtype="f32", heads=2, head_dim=64, state_dim=64, chunk_size=64, z=True)
+    arrays = config.inputs(3, 2, 150)
+    outs = simulator.run([*config.flags(), "--tf32"], "sm_90a", arrays, config.result_dtypes())
+    bounds = {}
+    for name, bound in replace(config, dtype="f16").bounds(arrays).items():
+        bounds[name] = tolerance.Bound(2 * bound.rms, 2 * bound.element, 2 * bound.floor)
+    tolerance.check_all(outs, config.reference(arrays), bounds)
+    # It is not the multiply-adds of f32.
+    exact = config.bounds(arrays)["y"]
+    with pytest.raises(AssertionError):
+        tolerance.check("y", outs["y"], config.reference(arrays)["y"],
+                        config.reference(arrays)["y_scale"], exact)
 
 
 def test_result_files_have_numpy_types(simulator):

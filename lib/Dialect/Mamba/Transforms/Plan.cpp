@@ -203,7 +203,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     int64_t reduction = tokens < problem.chunk ? tokens : 0;
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
                          {1, 1, rows, columns}, {}, reduction, /*warps=*/4,
-                         /*stages=*/3, /*blocks=*/1);
+                         /*stages=*/3, /*blocks=*/1, usesTf32(problem));
   }
 
   /// A block runs through the rows of a chunk of one head, some at a time, and
@@ -258,10 +258,10 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     blocks = bytes == 2 ? std::clamp<int64_t>(blocks, 1, 4) : 1;
     SmallVector<int64_t> tile = out.getUnitTile();
     tile[3] = columns == problem.headDim ? 0 : columns;
-    return PlanAttr::get(&getContext(),
-                         isFused ? Schedule::ThreeKernel
-                                 : Schedule::ChunkParallel,
-                         tile, {rows, 0}, steps, warps, /*stages=*/1, blocks);
+    return PlanAttr::get(
+        &getContext(),
+        isFused ? Schedule::ThreeKernel : Schedule::ChunkParallel, tile,
+        {rows, 0}, steps, warps, /*stages=*/1, blocks, usesTf32(problem));
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
@@ -310,7 +310,12 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           tile[2] = chooseStateRows(problem);
         });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
-                         reduction, warps, /*stages=*/0, /*blocks=*/1);
+                         reduction, warps, /*stages=*/0, /*blocks=*/1,
+                         usesTf32(problem));
+  }
+
+  bool usesTf32(const Problem &problem) {
+    return tf32 && problem.elementBytes == 4;
   }
 
   Problem getProblem(Operation *op) {

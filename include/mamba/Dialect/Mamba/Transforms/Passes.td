@@ -128,6 +128,8 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "Shared memory that a block's temporaries may take, in bytes (0: "
            "the target's limit)">,
+    Option<"tf32", "tf32", "bool", "false",
+           "Multiply f32 matrices by tensor cores, in tf32">,
     ListOption<"plans", "plan", "std::string",
                "Plans to use instead: OPERATION=#mamba.plan<...>">
   ];
