@@ -103,12 +103,14 @@ def NarrowIndicesPass : Pass<"mamba-narrow-indices", "mlir::gpu::GPUModuleOp"> {
 
     ```mlir
     %rows = arith.addi %i_broadcast, %step : vector<64xindex>
+    ...
     %mask = arith.cmpi ule, %column_steps, %row_steps : vector<64x64xindex>
     ```
 
     After (`%d` is `%i` minus the columns' base, as i32):
 
     ```mlir
+    ...
     %mask = arith.cmpi sle, %columns, %rows_plus_d : vector<64x64xi32>
     ```
   }];

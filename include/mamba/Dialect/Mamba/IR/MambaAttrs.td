@@ -69,7 +69,6 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
       to tf32 (11 significant bits); otherwise they are multiply-adds of f32.
 
     ```mlir
-    #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>
     #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64 warps 4 stages 2 blocks 3>
     ```
   }];
