@@ -18,6 +18,9 @@
 using namespace mlir;
 using namespace mamba;
 
+/// What memory moves at once.
+static constexpr unsigned kLineBytes = 128;
+
 SmallVector<uint32_t, 4> mamba::getExtents(VectorType type) {
   return SmallVector<uint32_t, 4>(type.getShape());
 }
@@ -197,6 +200,66 @@ ContractionLayouts mamba::getContractionLayouts(const ContractionShape &shape,
   return layouts;
 }
 
+LinearLayout mamba::getReductionLayout(ArrayRef<uint32_t> shape,
+                                       ArrayRef<bool> isReduced,
+                                       unsigned elementBytes, uint32_t warps,
+                                       unsigned bytes) {
+  unsigned last = shape.size() - 1;
+  BlockedShape block;
+  block.elements.assign(shape.size(), 1);
+  block.lanes.assign(shape.size(), 1);
+  block.warps.assign(shape.size(), 1);
+  for (unsigned dim = shape.size(); dim-- > 0;)
+    block.order.push_back(dim);
+  uint32_t vector =
+      std::min<uint32_t>(std::max(bytes / elementBytes, 1u), shape[last]);
+  block.elements[last] = vector;
+  uint32_t room = shape[last] / vector;
+  if (last == 0 || !isReduced[last]) {
+    block.lanes[last] = std::min(32u, room);
+    block.lanes[0] *= 32 / block.lanes[last];
+    block.warps[last] = warps;
+    return blockedLayout(shape, block);
+  }
+  // A line of memory is read by as few lanes as it takes: each sums what it
+  // has, and the others have rows of their own.
+  uint32_t lanes = std::min(std::max(kLineBytes / bytes, 1u), room);
+  while (lanes < 32 && lanes < room && 32 / lanes * warps > shape[last - 1])
+    lanes *= 2;
+  block.lanes[last] = lanes;
+  block.lanes[last - 1] = 32 / lanes;
+  block.warps[last - 1] = warps;
+  // Neighbouring rows, so that results are stored together.
+  block.elements[last - 1] =
+      std::max(1u, shape[last - 1] / (32 / lanes * warps));
+  return blockedLayout(shape, block);
+}
+
+/// The outputs of `layout` that are not of size 1, as those of a vector that
+/// has the sizes of `shape`, in which only dimensions of size 1 differ.
+static std::optional<LinearLayout> moveUnitDims(const LinearLayout &layout,
+                                                ArrayRef<uint32_t> from,
+                                                ArrayRef<uint32_t> to) {
+  SmallVector<int64_t> kept;
+  for (auto [dim, size] : llvm::enumerate(from))
+    if (size != 1)
+      kept.push_back(dim);
+  LinearLayout picked = pickOuts(layout, kept);
+  LayoutDims outs;
+  unsigned next = 0;
+  for (auto [dim, size] : llvm::enumerate(to)) {
+    bool isUnit = size == 1;
+    if (!isUnit && (next == kept.size() || from[kept[next]] != size))
+      return std::nullopt;
+    outs.push_back(
+        {tensorDim(dim), isUnit ? 0 : picked.getOuts()[next++].bits});
+  }
+  if (next != kept.size())
+    return std::nullopt;
+  return LinearLayout::fromColumns(LayoutDims(picked.getIns()), std::move(outs),
+                                   BinaryVectors(picked.getColumns()));
+}
+
 /// The layout of a value that is repeated along new first dimensions.
 static LinearLayout dropLeadingDims(const LinearLayout &layout,
                                     unsigned count) {
@@ -221,6 +284,9 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   }
   if (isa<vector::ExtractStridedSliceOp>(op))
     return coverShape(result, getPaddedShape(type));
+  if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
+    return moveUnitDims(result, getExtents(cast.getResultVectorType()),
+                        getExtents(type));
   return std::nullopt;
 }
 
@@ -238,6 +304,9 @@ std::optional<LinearLayout> mamba::getResultLayout(OpOperand &operand,
     return permuteLayout(layout, transpose.getPermutation());
   if (isa<vector::ExtractStridedSliceOp>(op))
     return restrictLayout(layout, getPaddedShape(type));
+  if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
+    return moveUnitDims(layout, getExtents(cast.getSourceVectorType()),
+                        getExtents(type));
   if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op)) {
     if (operand.getOperandNumber() != 0)
       return layout;

@@ -254,25 +254,76 @@ static Value combine(OpBuilder &b, Location loc, vector::CombiningKind kind,
   return vector::makeArithReduction(b, loc, kind, lhs, rhs);
 }
 
+/// What changes no sum, product, minimum or maximum.
+static TypedAttr getNeutral(vector::CombiningKind kind, Type type) {
+  using vector::CombiningKind;
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    unsigned bits = integer.getWidth();
+    switch (kind) {
+    case CombiningKind::MUL:
+      return IntegerAttr::get(type, APInt(bits, 1));
+    case CombiningKind::AND:
+    case CombiningKind::MINUI:
+      return IntegerAttr::get(type, APInt::getMaxValue(bits));
+    case CombiningKind::MINSI:
+      return IntegerAttr::get(type, APInt::getSignedMaxValue(bits));
+    case CombiningKind::MAXSI:
+      return IntegerAttr::get(type, APInt::getSignedMinValue(bits));
+    default:
+      return IntegerAttr::get(type, APInt(bits, 0));
+    }
+  }
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(type).getFloatSemantics();
+  switch (kind) {
+  case CombiningKind::MUL:
+    return FloatAttr::get(type, APFloat::getOne(semantics));
+  case CombiningKind::MAXIMUMF:
+  case CombiningKind::MAXNUMF:
+    return FloatAttr::get(type, APFloat::getInf(semantics, /*Negative=*/true));
+  case CombiningKind::MINIMUMF:
+  case CombiningKind::MINNUMF:
+    return FloatAttr::get(type, APFloat::getInf(semantics));
+  default:
+    return FloatAttr::get(type, APFloat::getZero(semantics));
+  }
+}
+
 LogicalResult ThreadProgram::rewriteReduction(vector::MultiDimReductionOp op) {
   auto resultType = dyn_cast<VectorType>(op.getType());
   if (!resultType)
     return op.emitOpError("expected a vector as result, got ") << op.getType();
   Held from = getHeld(op.getSource()), to = getHeld(op.getResult());
   SmallVector<bool> mask = op.getReductionMask();
-  for (unsigned i = 0; i < from.size(); ++i)
-    if (from.isPartial(i))
-      return op.emitOpError("expected sizes that fill the threads, got ")
-             << op.getSourceVectorType();
   // In the thread.
   std::map<SmallVector<uint32_t, 4>, Value> sums;
   Value source = map.lookup(op.getSource());
+  Value neutral;
+  // Threads past the end of a summed dimension add nothing.
+  auto replaceOutside = [&](Value element, unsigned register_) {
+    for (auto [dim, coordinate] : llvm::enumerate(from.at(register_))) {
+      uint64_t possible = getThreadBits(from.layout, dim);
+      if (!mask[dim] || (coordinate | possible) < from.extents[dim])
+        continue;
+      if (!neutral)
+        neutral = arith::ConstantOp::create(
+            b, loc(), getNeutral(op.getKind(), element.getType()));
+      Value at =
+          addConstant(getThreadPart(from.layout, dim), possible, coordinate);
+      Value isInside =
+          arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::ult, at,
+                                constantI32(from.extents[dim]));
+      element = arith::SelectOp::create(b, loc(), isInside, element, neutral);
+    }
+    return element;
+  };
   for (unsigned i = 0; i < from.size(); ++i) {
     SmallVector<uint32_t, 4> kept;
     for (auto [dim, coordinate] : llvm::enumerate(from.at(i)))
       if (!mask[dim])
         kept.push_back(coordinate);
-    Value element = vector::ExtractOp::create(b, loc(), source, i);
+    Value element =
+        replaceOutside(vector::ExtractOp::create(b, loc(), source, i), i);
     Value &sum = sums[kept];
     sum = sum ? combine(b, loc(), op.getKind(), sum, element) : element;
   }
@@ -427,6 +478,26 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
         source[from] = at[to];
       return source;
     });
+  if (auto cast = dyn_cast<vector::ShapeCastOp>(op)) {
+    VectorType from = cast.getSourceVectorType(),
+               to = cast.getResultVectorType();
+    auto isUnit = [](int64_t size) { return size == 1; };
+    if (!llvm::equal(
+            llvm::make_filter_range(from.getShape(), std::not_fn(isUnit)),
+            llvm::make_filter_range(to.getShape(), std::not_fn(isUnit))))
+      return op.emitOpError("expected shapes that differ in unit dimensions");
+    return rewriteMove(op, [=](ArrayRef<uint32_t> at) {
+      SmallVector<uint32_t> kept;
+      for (auto [coordinate, size] : llvm::zip_equal(at, to.getShape()))
+        if (size != 1)
+          kept.push_back(coordinate);
+      Coordinates source;
+      unsigned next = 0;
+      for (int64_t size : from.getShape())
+        source.push_back(size == 1 ? 0 : kept[next++]);
+      return source;
+    });
+  }
   if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
     SmallVector<int64_t> offsets;
     slice.getOffsets(offsets);

@@ -116,7 +116,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       }
       bool isUsed = false;
       getOperation()->walk([&, name = name](MambaTileOpInterface op) {
-        if (op->getName().stripDialect() != name || op->hasAttr(kPlanAttrName) ||
+        if (op->getName().stripDialect() != name ||
+            op->hasAttr(kPlanAttrName) ||
             op->getParentOfType<LoopLikeOpInterface>())
           return;
         op->setAttr(kPlanAttrName, parsed);
@@ -164,23 +165,23 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   }
 
   /// A block runs through the chunks of a part of one head's state. Parts are
-  /// small, so that few heads fill the machine: a quarter of a state of 64 x 128.
+  /// small, so that few heads fill the machine: a quarter of a state of 64 x
+  /// 128.
   PlanAttr chooseFusedPass(ChunkStateOp state) {
     Problem problem = getProblem(state);
     int64_t tokens = std::min(problem.chunk, kPassTokens);
     int64_t rows = chooseDivisor(problem.headDim, 32);
-    int64_t columns = chooseDivisor(
-        problem.stateDim, std::max<int64_t>(16, 2048 / rows));
+    int64_t columns =
+        chooseDivisor(problem.stateDim, std::max<int64_t>(16, 2048 / rows));
     auto fits = [&] {
       // In shared memory: x and B of some tokens, their steps and sums. Without
       // vectors: the state, what a chunk adds, and the state rounded; the
       // chunk's weights and B weighted by them.
-      int64_t staged =
-          getStagedBytes(tokens, rows, problem.elementBytes) +
-          getStagedBytes(tokens, columns, problem.elementBytes) + 8 * tokens;
-      int64_t buffers =
-          rows * columns * 12 +
-          problem.chunk * (4 + columns * problem.elementBytes);
+      int64_t staged = getStagedBytes(tokens, rows, problem.elementBytes) +
+                       getStagedBytes(tokens, columns, problem.elementBytes) +
+                       8 * tokens;
+      int64_t buffers = rows * columns * 12 +
+                        problem.chunk * (4 + columns * problem.elementBytes);
       return std::max(staged, buffers) <= problem.sharedBytes;
     };
     while (!fits() && columns > 1)
@@ -224,8 +225,9 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     // Registers of a thread: the products, and as many for everything else as
     // was measured.
     int64_t threads = 32 * warps;
-    int64_t registers = llvm::divideCeil(rows * (steps + 2 * columns), threads) +
-                        kOtherRegisters;
+    int64_t registers =
+        llvm::divideCeil(rows * (steps + 2 * columns), threads) +
+        kOtherRegisters;
     int64_t blocks = std::min<int64_t>(
         limits.sharedBytesPerSM / (getStaged() + kReservedBytes),
         limits.registersPerSM / (threads * llvm::alignTo(registers, 8)));

@@ -97,6 +97,26 @@ std::optional<Reduction> mamba::matchReduction(linalg::LinalgOp op) {
   return Reduction{*kind, lhs == out ? rhs : lhs};
 }
 
+FailureOr<SmallVector<std::optional<unsigned>>>
+mamba::matchIndexedRead(linalg::LinalgOp op, tensor::ExtractOp extract) {
+  SmallVector<std::optional<unsigned>> loops;
+  std::optional<unsigned> last;
+  for (Value index : extract.getIndices()) {
+    std::optional<unsigned> loop;
+    if (auto position = index.getDefiningOp<linalg::IndexOp>())
+      loop = position.getDim();
+    else if (op->isAncestor(index.getParentRegion()->getParentOp()) &&
+             !getConstantIntValue(index))
+      return failure();
+    if (loop && last && *loop <= *last)
+      return failure();
+    if (loop)
+      last = loop;
+    loops.push_back(loop);
+  }
+  return loops;
+}
+
 TypedAttr mamba::getSplat(Value tensor) {
   SplatElementsAttr splat;
   if (!isa<RankedTensorType>(tensor.getType()) ||
@@ -109,6 +129,17 @@ static LogicalResult refuse(Operation *op, const Twine &expected) {
   op->emitRemark("expected ")
       << expected << " to keep the block's tiles in vectors";
   return failure();
+}
+
+bool VectorizeAnalysis::isExpansion(tensor::InsertSliceOp insert) {
+  auto type = insert.getType();
+  return insert.getDest().getDefiningOp<tensor::EmptyOp>() &&
+         type.hasStaticShape() &&
+         insert.getSourceType().getNumElements() == type.getNumElements() &&
+         insert->hasOneUse() &&
+         isa<tensor::ExtractSliceOp, tensor::ParallelInsertSliceOp>(
+             *insert->user_begin()) &&
+         isVector(insert.getSource());
 }
 
 TensorKind VectorizeAnalysis::getKind(Value tensor) {
@@ -138,7 +169,7 @@ TensorKind VectorizeAnalysis::getKind(Value tensor) {
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return getKind(slice.getSource());
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-    return getKind(insert.getDest());
+    return isExpansion(insert) ? TensorKind::Vector : getKind(insert.getDest());
   if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
     return getKind(op->getOperand(0));
   return isa<linalg::LinalgOp, tensor::FromElementsOp>(op) ? TensorKind::Vector
@@ -255,12 +286,46 @@ LogicalResult VectorizeAnalysis::findLoopShape(linalg::LinalgOp op) {
   return success();
 }
 
-LogicalResult VectorizeAnalysis::checkLinalgBody(linalg::LinalgOp op) {
+LogicalResult VectorizeAnalysis::checkIndexedRead(linalg::LinalgOp op,
+                                                  tensor::ExtractOp extract) {
+  auto loops = matchIndexedRead(op, extract);
+  if (failed(loops))
+    return refuse(extract, "indices that are positions of loops in order");
+  // Of a loop with a dynamic end, the vector would be read past it.
+  for (std::optional<unsigned> loop : *loops)
+    if (loop && ShapedType::isDynamic(op.getStaticLoopRanges()[*loop]))
+      return refuse(extract, "reads by loops of static extent");
+  if (isVector(extract.getTensor()))
+    return refuse(extract, "no elements of computed tiles");
+  return failure(failed(checkRead(extract, extract.getTensor())) ||
+                 failed(checkElementType(extract, extract.getType())));
+}
+
+LogicalResult VectorizeAnalysis::checkLinalgBody(linalg::LinalgOp op,
+                                                 Block &body) {
   bool isReduction = op.getNumReductionLoops() != 0;
-  for (Operation &nested : op.getBlock()->without_terminator()) {
-    if (isa<linalg::IndexOp, affine::AffineApplyOp>(nested)) {
+  bool isNested = body.getParentOp() != op;
+  for (Operation &nested : body.without_terminator()) {
+    if (isa<linalg::IndexOp>(nested) ||
+        (isa<affine::AffineApplyOp>(nested) && !isNested)) {
       if (isReduction)
         return refuse(op, "reductions that do not depend on their indices");
+      continue;
+    }
+    if (auto extract = dyn_cast<tensor::ExtractOp>(nested)) {
+      if (failed(checkIndexedRead(op, extract)))
+        return failure();
+      continue;
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(nested)) {
+      // All elements take the same way.
+      if (branch.getNumResults() == 0 ||
+          op->isAncestor(
+              branch.getCondition().getParentRegion()->getParentOp()))
+        return refuse(branch, "conditions from outside of linalg bodies");
+      if (failed(checkLinalgBody(op, *branch.thenBlock())) ||
+          failed(checkLinalgBody(op, *branch.elseBlock())))
+        return failure();
       continue;
     }
     if (!isa<arith::ConstantOp>(nested) &&
@@ -297,7 +362,7 @@ LogicalResult VectorizeAnalysis::checkLinalg(linalg::LinalgOp op) {
   for (OpOperand &out : op.getDpsInitsMutable())
     if (op.getRank(&out) == 0)
       return refuse(op, "results with dimensions");
-  if (failed(checkLinalgBody(op)) || failed(findLoopShape(op)))
+  if (failed(checkLinalgBody(op, *op.getBlock())) || failed(findLoopShape(op)))
     return failure();
   ArrayRef<int64_t> shape = loopShapes[op];
   for (AffineMap map : op.getIndexingMapsArray())
@@ -426,8 +491,12 @@ LogicalResult VectorizeAnalysis::check(Operation *op) {
     return checkFor(forOp);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return checkExtractSlice(slice);
-  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-    return checkInsertion(op, insert.getSource(), insert.getDest());
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+    if (!isExpansion(insert))
+      return checkInsertion(op, insert.getSource(), insert.getDest());
+    shapes[insert] = SmallVector<int64_t>(insert.getType().getShape());
+    return success();
+  }
   if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op))
     return checkInsertion(op, insert.getSource(), insert.getDest());
   if (auto scalar = dyn_cast<tensor::FromElementsOp>(op)) {
