@@ -30,6 +30,9 @@ namespace {
 constexpr int64_t kPassTokens = 128;
 /// Registers of a thread of chunk_out besides those of the products.
 constexpr int64_t kOtherRegisters = 68;
+/// Bytes of the state that a thread of ssu holds: several loads at once, few
+/// enough registers that many threads have theirs in flight.
+constexpr int64_t kStateBytesPerThread = 64;
 /// Shared memory that the system takes for each block.
 constexpr int64_t kReservedBytes = 1024;
 
@@ -82,7 +85,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     }
     limits = gpu->limits;
     limit = sharedBytes ? sharedBytes : limits.sharedBytesPerBlock;
-    if (schedule != "auto" && !symbolizeSchedule(schedule)) {
+    std::optional<Schedule> named = symbolizeSchedule(schedule);
+    if (schedule != "auto" && (!named || *named == Schedule::Simple)) {
       emitError(UnknownLoc::get(&getContext()))
           << "expected option 'schedule' to be auto, three_kernel or "
              "chunk_parallel, got '"
@@ -116,8 +120,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       }
       bool isUsed = false;
       getOperation()->walk([&, name = name](MambaTileOpInterface op) {
-        if (op->getName().stripDialect() != name ||
-            op->hasAttr(kPlanAttrName) ||
+        if (op->getName().stripDialect() != name || op->hasAttr(kPlanAttrName) ||
             op->getParentOfType<LoopLikeOpInterface>())
           return;
         op->setAttr(kPlanAttrName, parsed);
@@ -136,6 +139,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   PlanAttr choose(MambaTileOpInterface op) {
     if (auto state = dyn_cast<ChunkStateOp>(op.getOperation()))
       return becomesPartOfPass(state) ? PlanAttr() : chooseChunkParallel(op);
+    if (auto ssu = dyn_cast<SsuOp>(op.getOperation()))
+      return chooseSimple(ssu);
     if (!isFused)
       return chooseChunkParallel(op);
     if (auto pass = dyn_cast<StatePassOp>(op.getOperation())) {
@@ -165,23 +170,23 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   }
 
   /// A block runs through the chunks of a part of one head's state. Parts are
-  /// small, so that few heads fill the machine: a quarter of a state of 64 x
-  /// 128.
+  /// small, so that few heads fill the machine: a quarter of a state of 64 x 128.
   PlanAttr chooseFusedPass(ChunkStateOp state) {
     Problem problem = getProblem(state);
     int64_t tokens = std::min(problem.chunk, kPassTokens);
     int64_t rows = chooseDivisor(problem.headDim, 32);
-    int64_t columns =
-        chooseDivisor(problem.stateDim, std::max<int64_t>(16, 2048 / rows));
+    int64_t columns = chooseDivisor(
+        problem.stateDim, std::max<int64_t>(16, 2048 / rows));
     auto fits = [&] {
       // In shared memory: x and B of some tokens, their steps and sums. Without
       // vectors: the state, what a chunk adds, and the state rounded; the
       // chunk's weights and B weighted by them.
-      int64_t staged = getStagedBytes(tokens, rows, problem.elementBytes) +
-                       getStagedBytes(tokens, columns, problem.elementBytes) +
-                       8 * tokens;
-      int64_t buffers = rows * columns * 12 +
-                        problem.chunk * (4 + columns * problem.elementBytes);
+      int64_t staged =
+          getStagedBytes(tokens, rows, problem.elementBytes) +
+          getStagedBytes(tokens, columns, problem.elementBytes) + 8 * tokens;
+      int64_t buffers =
+          rows * columns * 12 +
+          problem.chunk * (4 + columns * problem.elementBytes);
       return std::max(staged, buffers) <= problem.sharedBytes;
     };
     while (!fits() && columns > 1)
@@ -225,9 +230,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     // Registers of a thread: the products, and as many for everything else as
     // was measured.
     int64_t threads = 32 * warps;
-    int64_t registers =
-        llvm::divideCeil(rows * (steps + 2 * columns), threads) +
-        kOtherRegisters;
+    int64_t registers = llvm::divideCeil(rows * (steps + 2 * columns), threads) +
+                        kOtherRegisters;
     int64_t blocks = std::min<int64_t>(
         limits.sharedBytesPerSM / (getStaged() + kReservedBytes),
         limits.registersPerSM / (threads * llvm::alignTo(registers, 8)));
@@ -236,6 +240,29 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     tile[3] = columns == problem.headDim ? 0 : columns;
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel, tile, {rows, 0},
                          steps, warps, /*stages=*/1, blocks);
+  }
+
+  /// A block holds rows of one head's state in the registers of its threads.
+  PlanAttr chooseSimple(SsuOp op) {
+    Problem problem = getProblem(op);
+    auto type = cast<RankedTensorType>(op.getState().getType());
+    int64_t rowBytes =
+        problem.stateDim * type.getElementTypeBitWidth() / 8;
+    int64_t warps = 4;
+    auto getRows = [&] {
+      return std::max<int64_t>(1, kStateBytesPerThread * 32 * warps / rowBytes);
+    };
+    // Without vectors: the state in f32 and with a rounded copy.
+    int64_t fitting = problem.sharedBytes / (problem.stateDim * 8);
+    int64_t rows = chooseDivisor(
+        problem.headDim,
+        std::clamp<int64_t>(getRows(), 1, std::max<int64_t>(1, fitting)));
+    while (warps > 1 && getRows() >= 2 * rows)
+      warps /= 2;
+    SmallVector<int64_t> tile = op.getUnitTile();
+    tile[2] = rows;
+    return PlanAttr::get(&getContext(), Schedule::Simple, tile, {},
+                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
@@ -265,10 +292,6 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           while (rows > 1 && bytes(rows) > problem.sharedBytes)
             rows /= 2;
           inner = {rows, 0};
-        })
-        .Case<SsuOp>([&](auto) {
-          warps = 4;
-          tile[2] = chooseStateRows(problem);
         });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
                          /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1);

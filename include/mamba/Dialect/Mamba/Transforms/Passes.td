@@ -101,12 +101,14 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     Attaches a `#mamba.plan` to every operation that tiles and has none; a plan
     written by hand stays. Schedule `chunk_parallel`: every operation is one
     kernel and a block computes one unit tile, except that head-dim rows of
-    `mamba.state_pass` and `mamba.ssu`, whose loops are element-wise in them,
-    are spread over blocks. Schedule `three_kernel`: a `mamba.chunk_state`
+    `mamba.state_pass`, whose loops are element-wise in them, are spread over
+    blocks. Schedule `three_kernel`: a `mamba.chunk_state`
     that only a `mamba.state_pass` reads has no plan, for it becomes part of
     that operation's blocks, which hold a tile of the state; and the weights
     of `mamba.chunk_out` are computed for some rows and columns at a time.
-    `auto` is `three_kernel`, where the operations allow it. Sizes are chosen
+    `auto` is `three_kernel`, where the operations allow it. `mamba.ssu` has
+    schedule `simple` always: a block takes as many head-dim rows of one head
+    as give each thread 64 bytes of the state. Sizes are chosen
     so that a block's temporaries fit in the target's shared memory.
 
     ```mlir
