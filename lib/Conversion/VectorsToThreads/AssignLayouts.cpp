@@ -372,9 +372,13 @@ LogicalResult Assigner::run() {
     if (layouts.contains(reduction.getSource()))
       return;
     decideReduction(reduction);
-    forward();
-    backward();
-    forward();
+    // What enters a loop follows from what the loop carries.
+    size_t known;
+    do {
+      known = layouts.size();
+      forward();
+      backward();
+    } while (layouts.size() != known);
   });
   // What neither a contraction nor a use of one decides: from the largest
   // vectors that memory sees.
