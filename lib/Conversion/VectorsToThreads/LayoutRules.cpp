@@ -260,13 +260,23 @@ static std::optional<LinearLayout> moveUnitDims(const LinearLayout &layout,
                                    BinaryVectors(picked.getColumns()));
 }
 
-/// The layout of a value that is repeated along new first dimensions.
-static LinearLayout dropLeadingDims(const LinearLayout &layout,
-                                    unsigned count) {
+/// The layout of a value that is repeated along new first dimensions and along
+/// those of which it has one element.
+static std::optional<LinearLayout>
+getRepeatedLayout(const LinearLayout &layout, vector::BroadcastOp broadcast) {
+  auto source = cast<VectorType>(broadcast.getSourceType());
+  SmallVector<uint32_t> kept;
   LinearLayout slice = layout;
-  for (unsigned i = 0; i < count; ++i)
-    slice = sliceLayout(slice, 0);
-  return slice;
+  ArrayRef<int64_t> shape = broadcast.getResultVectorType().getShape();
+  int64_t added = shape.size() - source.getRank();
+  for (int64_t dim = shape.size(); dim-- > 0;) {
+    bool isKept = dim >= added && source.getDimSize(dim - added) == shape[dim];
+    if (isKept)
+      kept.insert(kept.begin(), shape[dim]);
+    else
+      slice = sliceLayout(slice, dim);
+  }
+  return moveUnitDims(slice, kept, getExtents(source));
 }
 
 std::optional<LinearLayout>
@@ -276,7 +286,7 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   if (isElementwise(op))
     return result;
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
-    return dropLeadingDims(result, result.getOuts().size() - type.getRank());
+    return getRepeatedLayout(result, broadcast);
   if (auto transpose = dyn_cast<vector::TransposeOp>(op)) {
     SmallVector<int64_t> inverse = invertPermutationVector(
         SmallVector<int64_t>(transpose.getPermutation()));

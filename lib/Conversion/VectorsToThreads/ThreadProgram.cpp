@@ -463,12 +463,12 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op)) {
     auto source = dyn_cast<VectorType>(broadcast.getSourceType());
     unsigned rank = source ? source.getRank() : 0;
-    if (source &&
-        source.getShape() !=
-            broadcast.getResultVectorType().getShape().take_back(rank))
-      return op.emitOpError("expected new leading dimensions only");
     return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
-      return Coordinates(at.take_back(rank));
+      Coordinates repeated(at.take_back(rank));
+      for (unsigned dim = 0; dim < rank; ++dim)
+        if (source.getDimSize(dim) == 1)
+          repeated[dim] = 0;
+      return repeated;
     });
   }
   if (auto transpose = dyn_cast<vector::TransposeOp>(op))
