@@ -215,15 +215,16 @@ LinearLayout mamba::getReductionLayout(ArrayRef<uint32_t> shape,
       std::min<uint32_t>(std::max(bytes / elementBytes, 1u), shape[last]);
   block.elements[last] = vector;
   uint32_t room = shape[last] / vector;
+  uint32_t line = std::min(std::max(kLineBytes / bytes, 1u), room);
   if (last == 0 || !isReduced[last]) {
-    block.lanes[last] = std::min(32u, room);
+    block.lanes[last] = std::clamp(room / warps, line, 32u);
     block.lanes[0] *= 32 / block.lanes[last];
     block.warps[last] = warps;
     return blockedLayout(shape, block);
   }
   // A line of memory is read by as few lanes as it takes: each sums what it
   // has, and the others have rows of their own.
-  uint32_t lanes = std::min(std::max(kLineBytes / bytes, 1u), room);
+  uint32_t lanes = line;
   while (lanes < 32 && lanes < room && 32 / lanes * warps > shape[last - 1])
     lanes *= 2;
   block.lanes[last] = lanes;

@@ -246,8 +246,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   PlanAttr chooseSimple(SsuOp op) {
     Problem problem = getProblem(op);
     auto type = cast<RankedTensorType>(op.getState().getType());
-    int64_t rowBytes =
-        problem.stateDim * type.getElementTypeBitWidth() / 8;
+    int64_t rowBytes = problem.stateDim * type.getElementTypeBitWidth() / 8;
     int64_t warps = 4;
     auto getRows = [&] {
       return std::max<int64_t>(1, kStateBytesPerThread * 32 * warps / rowBytes);

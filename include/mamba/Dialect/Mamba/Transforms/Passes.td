@@ -230,14 +230,18 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
   let summary = "Keep the tiles of blocks in vectors";
   let description = [{
     Rewrites the program of every loop over blocks that holds a contraction of
-    matrices: what one linalg operation hands to the next is a vector, whose
-    shape is the smallest constant that bounds the tile's sizes. Only what comes
+    matrices, or sums the rows of a matrix multiplied by something: what one
+    linalg operation hands to the next is a vector, whose shape is the smallest
+    constant that bounds the tile's sizes. Only what comes
     from outside of the block is read from a tensor, by `vector.transfer_read`,
     and only results are written to one. Elements past the end of a tile are
     zero where read and not written; where they would enter a sum, computed ones
     are replaced by the sum's neutral element. A tensor that a loop carries
     becomes a vector that it carries, unless tiles of a result are inserted into
-    it.
+    it. A `tensor.extract` in a linalg body at the positions of its loops is a
+    read of a vector, under the condition of an `scf.if` around it if that comes
+    from outside. A tile of no element or one along a dimension stays such a
+    dimension of what is written.
 
     A loop has `mamba.vectorized` afterwards. If any of its operations cannot
     work on vectors, a remark says why, and the loop stays as it is.
@@ -266,7 +270,7 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
   }];
   let options = [
     Option<"all", "all", "bool", "false",
-           "Also loops over blocks without a contraction">,
+           "Also loops over blocks without a contraction or sum of products">,
     Option<"maxElements", "max-elements", "int64_t", "65536",
            "Elements that a vector may have">
   ];
