@@ -24,8 +24,8 @@
 // CHECK:         gpu.return
 
 // Four reads of 16 bytes in one branch, three shuffles for each of two rows;
-// a row's sum is written by the first of the lanes that have it, and the row
-// that may not be there in one branch.
+// the matrix that may not be there is written in one branch, and the sums,
+// which are little, by all lanes that have them.
 // THREAD-LABEL: gpu.func @rows(
 // THREAD:         scf.if
 // THREAD-COUNT-4:   vector.load {{.*}} {alignment = 16 : i64} : memref<32x128xbf16>, vector<8xbf16>
@@ -39,8 +39,8 @@
 // THREAD-COUNT-4:   vector.store {{.*}} {alignment = 16 : i64}
 // THREAD-NOT:       scf.if
 // THREAD:         }
-// THREAD:         scf.if
-// THREAD:           vector.store {{.*}} : memref<32xf32>, vector<2xf32>
+// THREAD-NOT:     scf.if
+// THREAD:         vector.store {{.*}} : memref<32xf32>, vector<2xf32>
 // THREAD:         gpu.return
 gpu.module @kernels {
   gpu.func @rows(%x: memref<32x128xbf16>, %v: memref<?x128xf32>, %y: memref<?x32x128xbf16>, %s: memref<32xf32>, %n: index, %c: i1) kernel
@@ -78,7 +78,8 @@ gpu.module @kernels {
 // -----
 
 // Few rows: more lanes along each. 160 of 256 columns exist, so that some lanes
-// have nothing to add in what is past the first 128.
+// have nothing to add in what is past the first 128. Two of the warps compute
+// what the others do, and do not write it.
 
 // CHECK-DAG: #[[$M:.*]] = #mamba.layout<"register[(0,1),(0,2),(0,128)], lane[(0,4),(0,8),(0,16),(0,32),(0,64)], warp[(1,0),(0,0)] -> dim0[2], dim1[256]">
 // CHECK-LABEL: gpu.func @few_rows(
@@ -87,6 +88,8 @@ gpu.module @kernels {
 // THREAD:         %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %c160_i32 : i32
 // THREAD:         arith.select %[[INSIDE]], %{{.*}}, %cst
 // THREAD-COUNT-5: gpu.shuffle xor
+// THREAD:         scf.if
+// THREAD-NEXT:      memref.store
 gpu.module @kernels {
   gpu.func @few_rows(%x: memref<2x160xf32>, %s: memref<2xf32>) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>, mamba.vectorized} {

@@ -240,11 +240,15 @@ LogicalResult ThreadProgram::rewriteWrite(vector::TransferWriteOp op) {
         scf::IfOp::create(b, loc(), access.condition, /*withElse=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
   }
-  // Of threads that hold the same, one writes.
+  // Of threads that hold the same, one writes. Lanes of a warp may all write a
+  // little at once, which takes no longer: without a branch nothing that was
+  // read for the value has to wait for it.
+  bool isLittle = held.size() == access.width;
   Value copies;
   for (auto [in, thread] : {std::pair<StringRef, Value>(kLane, lane),
                             std::pair<StringRef, Value>(kWarp, warp)})
-    if (uint32_t mask = held.layout.getFreeMask(in)) {
+    if (uint32_t mask = held.layout.getFreeMask(in);
+        mask && !(isLittle && in == kLane)) {
       Value set = arith::AndIOp::create(b, loc(), thread, constantI32(mask));
       copies = copies ? arith::OrIOp::create(b, loc(), copies, set).getResult()
                       : set;
