@@ -40,6 +40,22 @@ gpu.module @math {
     gpu.return
   }
 
+  // Of what is positive: infinity and NaN are special, the pole is far.
+  // CHECK-LABEL: llvm.func @softplus
+  gpu.func @softplus(%p: memref<f32>) kernel {
+    // CHECK: %[[E:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"
+    // CHECK-COUNT-11: llvm.intr.fma
+    // CHECK: %[[FINITE:.*]] = llvm.fcmp "olt" %[[E]]
+    // CHECK-NEXT: llvm.select %[[FINITE]], %{{.*}}, %[[E]]
+    // CHECK-NOT: llvm.fcmp
+    // CHECK: llvm.store
+    %x = memref.load %p[] : memref<f32>
+    %0 = math.exp %x : f32
+    %1 = math.log1p %0 : f32
+    memref.store %1, %p[] : memref<f32>
+    gpu.return
+  }
+
   // CHECK-LABEL: llvm.func @others
   gpu.func @others(%p: memref<f32>) kernel {
     %x = memref.load %p[] : memref<f32>

@@ -103,12 +103,14 @@ def NarrowIndicesPass : Pass<"mamba-narrow-indices", "mlir::gpu::GPUModuleOp"> {
 
     ```mlir
     %rows = arith.addi %i_broadcast, %step : vector<64xindex>
+    ...
     %mask = arith.cmpi ule, %column_steps, %row_steps : vector<64x64xindex>
     ```
 
     After (`%d` is `%i` minus the columns' base, as i32):
 
     ```mlir
+    ...
     %mask = arith.cmpi sle, %columns, %rows_plus_d : vector<64x64xi32>
     ```
   }];
@@ -130,13 +132,19 @@ def AssignLayoutsPass : Pass<"mamba-assign-layouts", "mlir::gpu::GPUModuleOp"> {
       the rows of the result, or its columns if the side with the columns is
       computed and the other one read: each warp computes what it needs of a
       side.
-    * Results of contractions say where what is computed from them is, loops
+    * A `vector.scan` of a matrix along its rows has neighbours in a thread, 16
+      bytes or as many as 32 lanes leave, then lanes along the row; along its
+      columns, lanes are side by side in the rows. Warps split the other
+      dimension, so that no sum crosses warps.
+    * Results of contractions and scans say where what is computed from them is, loops
       included; then uses say where what they read is.
     * A sum along rows that is left then has eight lanes at 128 bytes of a row
       in memory, 16 bytes each, the rest of the row behind them in the same
       lanes, and other rows in other lanes and in the warps; more lanes to a
       row if there are few. Along columns it is the warps that split the rows,
       so that no sum leaves a warp. What it is computed from follows.
+    * A read of global memory that would have its lanes in different rows has
+      them side by side in the rows instead, and is converted afterwards.
     * Before a write to memory a thread exchanges elements with its neighbours
       so that it writes up to 16 contiguous bytes.
     * Vectors that are cheap (constants, `vector.step`, broadcasts, reads from
@@ -208,7 +216,9 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
     element, tiles in shared memory are read by
     `nvgpu.ldmatrix` or wide loads, `mamba.async_copy` becomes
     `nvgpu.device_async_copy` of a thread's share, and contractions become
-    `nvgpu.mma.sync` or multiply-adds.
+    `nvgpu.mma.sync` or multiply-adds. A `vector.scan` (inclusive sums of 32-bit
+    elements) joins runs of neighbours, in the registers of a thread and then, by
+    `gpu.shuffle`, in more and more lanes.
 
     The kernel must have `known_block_size`, and its buffers must be views of
     its arguments or of buffers it allocates. Different arguments do not

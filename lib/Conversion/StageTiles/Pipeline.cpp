@@ -482,10 +482,16 @@ struct Pipeline final : mamba::impl::PipelinePassBase<Pipeline> {
     return plan && plan.getStages() ? plan.getStages() : stages;
   }
 
+  /// A plan that says how many stages there are has weighed them.
+  int64_t getPreferredBytes(gpu::GPUFuncOp kernel) {
+    auto plan = kernel->getAttrOfType<PlanAttr>(kPlanAttrName);
+    return plan && plan.getStages() ? 0 : preferredSharedBytes;
+  }
+
   void runOnOperation() override {
     for (auto kernel : getOperation().getOps<gpu::GPUFuncOp>())
       if (kernel->hasAttr(kVectorizedAttrName))
-        pipeline(kernel, getStages(kernel), preferredSharedBytes,
+        pipeline(kernel, getStages(kernel), getPreferredBytes(kernel),
                  maxSharedBytes);
   }
 };

@@ -171,6 +171,22 @@ Value logSpecialCases(Emitter &e, Value x, double pole, Value value) {
                   outside, value);
 }
 
+/// Whether `x` is an exponential, expanded or not.
+bool isExponential(Value x) {
+  if (auto extract = x.getDefiningOp<vector::ExtractOp>();
+      extract && extract.getSourceVectorType().getRank() == 1) {
+    // An element of a vector that may be unrolled already.
+    x = extract.getSource();
+    ArrayRef<int64_t> position = extract.getStaticPosition();
+    if (auto elements = x.getDefiningOp<vector::FromElementsOp>();
+        elements && !extract.hasDynamicPosition())
+      x = elements.getElements()[position.front()];
+  }
+  if (auto call = x.getDefiningOp<LLVM::CallIntrinsicOp>())
+    return call.getIntrin().starts_with("llvm.nvvm.ex2.approx");
+  return isa_and_present<math::ExpOp, math::Exp2Op>(x.getDefiningOp());
+}
+
 /// With 1 + x = 2^k * (1 + f), the sum of k * ln2 and log(1 + f). f is made
 /// from x and not from the rounded 1 + x: for small x, k is 0 and f is x.
 Value log1p(Emitter &e, Value x) {
@@ -182,6 +198,9 @@ Value log1p(Emitter &e, Value x) {
   Value f = e.add(scaled, e.fma(scale, e.constant(0.25), e.constant(-1.0)));
   Value sum =
       e.fma(exponentOfField(e, field), e.constant(ln2), log1pNearZero(e, f));
+  // Where x is positive the pole is far.
+  if (isExponential(x))
+    return e.select(e.less(x, e.constant(infinity)), sum, x);
   return logSpecialCases(e, x, -1.0, sum);
 }
 

@@ -5,13 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Contractions say where their results are. That spreads forward through what
-// is computed from them, then backward from each use to what is not decided
-// yet; memory decides the rest. Where a use needs another layout than its value
-// has, the value is computed again if that is cheap, else converted.
+// Contractions and scans say where their results are. That spreads forward
+// through what is computed from them, then backward from each use to what is
+// not decided yet; memory decides the rest. Where a use needs another layout
+// than its value has, the value is computed again if that is cheap, else
+// converted.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Divisors.h"
 #include "LayoutRules.h"
 #include "VectorKernel.h"
 
@@ -55,9 +57,11 @@ public:
 private:
   LogicalResult decideContraction(vector::ContractionOp contraction);
   void decideReduction(vector::MultiDimReductionOp reduction);
+  LogicalResult decideScan(vector::ScanOp scan);
   /// Which way the warps split the result of a contraction.
-  std::pair<uint32_t, uint32_t> splitWarps(vector::ContractionOp contraction,
-                                           const ContractionShape &shape);
+  WarpSplit splitWarps(vector::ContractionOp contraction,
+                       const ContractionShape &shape,
+                       ContractionStrategy strategy);
   bool isComputed(Value value);
 
   bool set(Value value, std::optional<LinearLayout> layout);
@@ -65,6 +69,7 @@ private:
   void spreadBackward(Value value);
   std::optional<LinearLayout> getWanted(OpOperand &use);
   LinearLayout getDefault(VectorType type);
+  LinearLayout getCoalesced(vector::TransferReadOp read);
 
   LogicalResult rewriteOperands(Operation *op);
   FailureOr<Value> getAs(Value value, const LinearLayout &wanted,
@@ -88,19 +93,31 @@ bool Assigner::isComputed(Value value) {
   return true;
 }
 
-std::pair<uint32_t, uint32_t>
-Assigner::splitWarps(vector::ContractionOp contraction,
-                     const ContractionShape &shape) {
+WarpSplit Assigner::splitWarps(vector::ContractionOp contraction,
+                               const ContractionShape &shape,
+                               ContractionStrategy strategy) {
+  // Whole fragments for each warp: no thread holds what lies past the end.
+  auto [fragmentM, fragmentN] = getFragmentSizes(shape, strategy);
+  auto split = [](uint32_t extent, uint32_t fragment, uint32_t most) {
+    uint32_t count = 1;
+    while (count < most && extent % (fragment * count * 2) == 0)
+      count *= 2;
+    return count;
+  };
   // A side that is computed is computed by each warp that needs it: split it,
   // and let the side that is read be read several times.
   bool aComputed = isComputed(contraction->getOperand(shape.a));
   bool bComputed = isComputed(contraction->getOperand(shape.b));
+  WarpSplit warpSplit;
   if (bComputed && !aComputed) {
-    uint32_t n = std::min(warps, std::max(1u, shape.n / 8));
-    return {warps / n, n};
+    warpSplit.n = split(shape.extentN, fragmentN, warps);
+    warpSplit.m = split(shape.extentM, fragmentM, warps / warpSplit.n);
+  } else {
+    warpSplit.m = split(shape.extentM, fragmentM, warps);
+    warpSplit.n = split(shape.extentN, fragmentN, warps / warpSplit.m);
   }
-  uint32_t m = std::min(warps, std::max(1u, shape.m / 16));
-  return {m, warps / m};
+  warpSplit.copies = warps / (warpSplit.m * warpSplit.n);
+  return warpSplit;
 }
 
 LogicalResult Assigner::decideContraction(vector::ContractionOp contraction) {
@@ -108,11 +125,23 @@ LogicalResult Assigner::decideContraction(vector::ContractionOp contraction) {
   if (!shape)
     return contraction.emitOpError(
         "expected a product of two matrices into a matrix, summed by addition");
-  auto [warpsM, warpsN] = splitWarps(contraction, *shape);
+  ContractionStrategy strategy = chooseStrategy(contraction, *shape);
   ContractionLayouts chosen = getContractionLayouts(
-      *shape, chooseStrategy(contraction, *shape), warpsM, warpsN);
+      *shape, strategy, splitWarps(contraction, *shape, strategy));
   set(contraction.getResult(), chosen.result);
   contractions.try_emplace(contraction, std::move(chosen));
+  return success();
+}
+
+LogicalResult Assigner::decideScan(vector::ScanOp scan) {
+  VectorType type = scan.getSourceType();
+  if (type.getRank() != 2)
+    return scan.emitOpError("expected a matrix, got ") << type;
+  unsigned dim = scan.getReductionDim();
+  LinearLayout layout = getScanLayout(mamba::getPaddedShape(type), dim,
+                                      getElementBytes(type), warps);
+  set(scan.getAccumulatedValue(), sliceLayout(layout, dim));
+  set(scan.getDest(), std::move(layout));
   return success();
 }
 
@@ -225,7 +254,7 @@ std::optional<LinearLayout> Assigner::getWanted(OpOperand &use) {
       return it->second;
     return std::nullopt;
   }
-  if (user->getNumResults() != 1)
+  if (user->getNumResults() != 1 && !isa<vector::ScanOp>(user))
     return std::nullopt;
   auto it = layouts.find(user->getResult(0));
   if (it == layouts.end())
@@ -242,6 +271,12 @@ void Assigner::spreadBackward(Value value) {
   // The list of uses starts at the last one.
   for (OpOperand *use : llvm::reverse(uses))
     if (std::optional<LinearLayout> wanted = getWanted(*use)) {
+      // Memory is read along its rows, and the rows then turned.
+      auto read = value.getDefiningOp<vector::TransferReadOp>();
+      if (read && isStrided(*wanted) &&
+          !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
+              cast<MemRefType>(read.getBase().getType())))
+        wanted = getCoalesced(read);
       set(value, wanted);
       return;
     }
@@ -250,6 +285,20 @@ void Assigner::spreadBackward(Value value) {
 LinearLayout Assigner::getDefault(VectorType type) {
   return coalescedLayout(mamba::getPaddedShape(type), getElementBytes(type),
                          warps, kVectorBytes);
+}
+
+/// The default for accesses no wider than the addresses are known to allow.
+LinearLayout Assigner::getCoalesced(vector::TransferReadOp read) {
+  VectorType type = read.getVectorType();
+  KnownDivisors known = getKnownDivisors(read.getBase());
+  int64_t aligned = known.offset;
+  for (int64_t stride : ArrayRef(known.strides).drop_back())
+    aligned = std::min(aligned, stride);
+  for (Value index : read.getIndices())
+    aligned = std::min(aligned, getKnownDivisor(index));
+  unsigned bytes = getElementBytes(type);
+  return coalescedLayout(mamba::getPaddedShape(type), bytes, warps,
+                         std::min<int64_t>(kVectorBytes, aligned * bytes));
 }
 
 /// Cheaper to compute again than to move.
@@ -340,6 +389,12 @@ LogicalResult Assigner::run() {
   WalkResult result = kernel.walk([&](vector::ContractionOp contraction) {
     return failed(decideContraction(contraction)) ? WalkResult::interrupt()
                                                   : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  result = kernel.walk([&](vector::ScanOp scan) {
+    return failed(decideScan(scan)) ? WalkResult::interrupt()
+                                    : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();

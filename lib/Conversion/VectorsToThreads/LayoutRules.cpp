@@ -11,6 +11,7 @@
 #include "mamba/Layout/Fragments.h"
 #include "mamba/Layout/Padding.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -133,6 +134,8 @@ ContractionShape::get(vector::ContractionOp contraction) {
   else if (!reads(shape.b, k, n))
     return std::nullopt;
   auto aType = cast<VectorType>(contraction->getOperand(shape.a).getType());
+  shape.extentM = accType.getDimSize(0);
+  shape.extentN = accType.getDimSize(1);
   shape.m = llvm::PowerOf2Ceil(accType.getDimSize(0));
   shape.n = llvm::PowerOf2Ceil(accType.getDimSize(1));
   shape.k = llvm::PowerOf2Ceil(aType.getDimSize(shape.aTransposed ? 0 : 1));
@@ -146,28 +149,54 @@ ContractionStrategy mamba::chooseStrategy(vector::ContractionOp contraction,
                 lhs == contraction.getRhsType().getElementType() &&
                 getElementTypeOrSelf(contraction.getAccType()).isF32();
   // Whole fragments, of which padding takes none apart.
-  auto accType = cast<VectorType>(contraction.getAccType());
   auto aType = cast<VectorType>(contraction->getOperand(shape.a).getType());
-  bool fits = accType.getDimSize(0) % 16 == 0 &&
-              accType.getDimSize(1) % 8 == 0 &&
-              aType.getDimSize(shape.aTransposed ? 0 : 1) % 16 == 0;
-  return isHalf && fits ? ContractionStrategy::MmaSync
-                        : ContractionStrategy::Fma;
+  int64_t steps = aType.getDimSize(shape.aTransposed ? 0 : 1);
+  bool fits = shape.extentM % 16 == 0 && shape.extentN % 8 == 0;
+  if (isHalf && fits && steps % 16 == 0)
+    return ContractionStrategy::MmaSync;
+  auto kernel = contraction->getParentOfType<gpu::GPUFuncOp>();
+  auto plan =
+      kernel ? kernel->getAttrOfType<PlanAttr>(kPlanAttrName) : PlanAttr();
+  bool isSingle =
+      lhs.isF32() && contraction.getRhsType().getElementType().isF32();
+  if (plan && plan.getTf32() && isSingle && fits && steps % 8 == 0)
+    return ContractionStrategy::MmaTf32;
+  return ContractionStrategy::Fma;
+}
+
+/// Lanes along the columns, and neighbouring columns of a thread: powers of two
+/// that divide their number.
+static std::pair<uint32_t, uint32_t>
+getFmaColumns(const ContractionShape &shape) {
+  auto divide = [](uint32_t extent, uint32_t most) {
+    return std::min(most, extent & -extent);
+  };
+  uint32_t lanes = divide(shape.extentN, 8);
+  return {lanes, divide(shape.extentN / lanes, 4)};
+}
+
+std::pair<uint32_t, uint32_t>
+mamba::getFragmentSizes(const ContractionShape &shape,
+                        ContractionStrategy strategy) {
+  if (strategy != ContractionStrategy::Fma)
+    return {16, 8};
+  auto [lanes, elements] = getFmaColumns(shape);
+  return {32 / lanes, lanes * elements};
 }
 
 /// Each thread holds the sums of a small rectangle, and needs a row of the one
 /// side and a column of the other for each step.
 static ContractionLayouts getFmaLayouts(const ContractionShape &shape,
-                                        uint32_t warpsM, uint32_t warpsN) {
+                                        const WarpSplit &warps) {
   BlockedShape block;
-  uint32_t lanesN = std::min<uint32_t>(8, shape.n);
-  uint32_t lanesM = 32 / lanesN;
-  block.elements = {1, std::min<uint32_t>(4, std::max(1u, shape.n / lanesN))};
-  block.lanes = {lanesM, lanesN};
-  block.warps = {warpsM, warpsN};
+  auto [lanesN, elementsN] = getFmaColumns(shape);
+  block.elements = {1, elementsN};
+  block.lanes = {32 / lanesN, lanesN};
+  block.warps = {warps.m, warps.n};
   block.order = {1, 0};
   ContractionLayouts layouts{ContractionStrategy::Fma, {}, {}, {}};
-  layouts.result = blockedLayout({shape.m, shape.n}, block);
+  layouts.result = blockedLayout({shape.m, shape.n}, block) *
+                   LinearLayout::broadcast(kWarp, warps.copies);
   LinearLayout rows = sliceLayout(layouts.result, 1);
   layouts.a = rows * LinearLayout::identity(kRegister, tensorDim(1), shape.k);
   LinearLayout columns =
@@ -180,24 +209,72 @@ static ContractionLayouts getFmaLayouts(const ContractionShape &shape,
 
 ContractionLayouts mamba::getContractionLayouts(const ContractionShape &shape,
                                                 ContractionStrategy strategy,
-                                                uint32_t warpsM,
-                                                uint32_t warpsN) {
+                                                const WarpSplit &warps) {
   ContractionLayouts layouts{strategy, {}, {}, {}};
   if (strategy == ContractionStrategy::Fma) {
-    layouts = getFmaLayouts(shape, warpsM, warpsN);
+    layouts = getFmaLayouts(shape, warps);
   } else {
-    layouts.a =
-        mmaLayout(MmaOperand::A, 16, {shape.m, shape.k}, warpsM, warpsN);
-    layouts.b =
-        mmaLayout(MmaOperand::B, 16, {shape.k, shape.n}, warpsM, warpsN);
-    layouts.result =
-        mmaLayout(MmaOperand::C, 16, {shape.m, shape.n}, warpsM, warpsN);
+    auto get = [&](MmaOperand operand, uint32_t rows, uint32_t columns) {
+      unsigned bits = strategy == ContractionStrategy::MmaSync ? 16 : 32;
+      return mmaLayout(operand, bits, {rows, columns}, warps.m, warps.n) *
+             LinearLayout::broadcast(kWarp, warps.copies);
+    };
+    layouts.a = get(MmaOperand::A, shape.m, shape.k);
+    layouts.b = get(MmaOperand::B, shape.k, shape.n);
+    layouts.result = get(MmaOperand::C, shape.m, shape.n);
   }
   if (shape.aTransposed)
     layouts.a = permuteLayout(layouts.a, {1, 0});
   if (shape.bTransposed)
     layouts.b = permuteLayout(layouts.b, {1, 0});
   return layouts;
+}
+
+LinearLayout mamba::getScanLayout(ArrayRef<uint32_t> shape, unsigned dim,
+                                  unsigned elementBytes, uint32_t warps) {
+  unsigned other = 1 - dim;
+  BlockedShape block;
+  block.elements = {1, 1};
+  block.lanes = {1, 1};
+  block.warps = {1, 1};
+  if (dim == 1) {
+    // As many lanes as can hold a wide access each.
+    uint32_t wide = std::max(16 / elementBytes, shape[dim] / 32);
+    block.elements[dim] = std::min(wide, shape[dim]);
+    block.lanes[dim] = std::min(32u, shape[dim] / block.elements[dim]);
+    block.lanes[other] = 32 / block.lanes[dim];
+    block.warps[other] = warps;
+  } else {
+    // Rows are contiguous: what is left of the lanes shares a column.
+    block.lanes[other] = std::min(32u, shape[other]);
+    block.warps[other] = warps;
+    block.lanes[dim] = 32 / block.lanes[other];
+    block.elements[dim] = std::max(1u, shape[dim] / block.lanes[dim]);
+  }
+  block.order = {dim, other};
+  return blockedLayout(shape, block);
+}
+
+bool mamba::isStrided(const LinearLayout &layout) {
+  unsigned last = layout.getOuts().size() - 1, rows = 0;
+  for (unsigned bit = 0; bit < layout.getInBits(kLane); ++bit) {
+    Coordinates at = layout.getBasis(kLane, bit);
+    if (at[last] != 0)
+      return false;
+    rows += llvm::any_of(at, [](uint32_t c) { return c != 0; });
+  }
+  return layout.getOuts()[last].bits != 0 && rows >= 3;
+}
+
+/// `layout` with a dimension of size 1 before output `dim`.
+static LinearLayout insertUnitDim(const LinearLayout &layout, unsigned dim) {
+  LayoutDims outs;
+  for (unsigned i = 0; i <= layout.getOuts().size(); ++i) {
+    unsigned bits = i == dim ? 0 : layout.getOuts()[i < dim ? i : i - 1].bits;
+    outs.push_back({tensorDim(i), bits});
+  }
+  return LinearLayout::fromColumns(LayoutDims(layout.getIns()), std::move(outs),
+                                   BinaryVectors(layout.getColumns()));
 }
 
 LinearLayout mamba::getReductionLayout(ArrayRef<uint32_t> shape,
@@ -298,6 +375,13 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
     return moveUnitDims(result, getExtents(cast.getResultVectorType()),
                         getExtents(type));
+  if (auto scan = dyn_cast<vector::ScanOp>(op))
+    return operand.getOperandNumber() == 0
+               ? result
+               : sliceLayout(result, scan.getReductionDim());
+  if (isa<vector::ExtractOp>(op) && type.getRank() == 2 &&
+      type.getDimSize(0) == 1 && result.getOuts().size() == 1)
+    return insertUnitDim(result, 0);
   return std::nullopt;
 }
 
@@ -318,6 +402,9 @@ std::optional<LinearLayout> mamba::getResultLayout(OpOperand &operand,
   if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
     return moveUnitDims(layout, getExtents(cast.getSourceVectorType()),
                         getExtents(type));
+  if (isa<vector::ExtractOp>(op) && type.getRank() == 1 &&
+      layout.getOuts().size() == 2 && layout.getOuts()[0].bits == 0)
+    return sliceLayout(layout, 0);
   if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op)) {
     if (operand.getOperandNumber() != 0)
       return layout;

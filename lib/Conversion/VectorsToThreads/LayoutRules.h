@@ -49,6 +49,8 @@ enum class ContractionStrategy {
   Fma,
   /// mma.sync of bf16 or f16 fragments.
   MmaSync,
+  /// mma.sync of f32 fragments, rounded to tf32.
+  MmaTf32,
 };
 
 /// The dimensions of `a`, `b` and the result of a contraction that is a matrix
@@ -59,7 +61,8 @@ struct ContractionShape {
   unsigned a = 0, b = 1;
   /// Whether the side is (k, m) rather than (m, k), (n, k) rather than (k, n).
   bool aTransposed = false, bTransposed = false;
-  uint32_t m = 0, n = 0, k = 0; // rounded up to powers of two
+  uint32_t m = 0, n = 0, k = 0;      // rounded up to powers of two
+  uint32_t extentM = 0, extentN = 0; // as they are
 
   /// None if it is no product of two matrices into a matrix.
   static std::optional<ContractionShape>
@@ -76,10 +79,29 @@ struct ContractionLayouts {
 ContractionStrategy chooseStrategy(mlir::vector::ContractionOp contraction,
                                    const ContractionShape &shape);
 
-/// Layouts of a contraction's vectors with `warpsM` * `warpsN` warps.
+/// Rows and columns of the result that a warp holds at least.
+std::pair<uint32_t, uint32_t> getFragmentSizes(const ContractionShape &shape,
+                                               ContractionStrategy strategy);
+
+/// Warps along the rows and the columns of a result, and how many hold the
+/// same.
+struct WarpSplit {
+  uint32_t m = 1, n = 1, copies = 1;
+};
+
+/// Layouts of a contraction's vectors.
 ContractionLayouts getContractionLayouts(const ContractionShape &shape,
                                          ContractionStrategy strategy,
-                                         uint32_t warpsM, uint32_t warpsN);
+                                         const WarpSplit &warps);
+
+/// The layout for a prefix sum of a matrix of `shape` along `dim`: lanes and
+/// registers along it, warps across. Accesses to memory are wide.
+LinearLayout getScanLayout(llvm::ArrayRef<uint32_t> shape, unsigned dim,
+                           unsigned elementBytes, uint32_t warps);
+
+/// Whether lanes hold elements of different rows only, so that reads and writes
+/// of neighbouring lanes are far apart in memory.
+bool isStrided(const LinearLayout &layout);
 
 /// The layout of a vector of elements of `elementBytes` in memory that is
 /// summed along the dimensions `isReduced`, by accesses of up to `bytes`.

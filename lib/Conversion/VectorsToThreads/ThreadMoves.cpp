@@ -226,12 +226,23 @@ Value ThreadProgram::loadShared(const SharedAccess &access, Type element,
       parts.push_back(load);
       continue;
     }
-    auto fragment = VectorType::get({int64_t(group / 2), 2}, element);
-    Value loaded = nvgpu::LdMatrixOp::create(
+    // Matrices at the end that nobody needs may lie past the tile.
+    unsigned loaded = group;
+    while (!needed.empty() && loaded > 2 &&
+           llvm::none_of(needed.slice(i + loaded / 2, loaded / 2),
+                         [](bool isUsed) { return isUsed; }))
+      loaded /= 2;
+    auto fragment = VectorType::get({int64_t(loaded / 2), 2}, element);
+    Value matrices = nvgpu::LdMatrixOp::create(
         b, loc(), fragment, memory.buffer, ValueRange{offset},
         /*transpose=*/access.kind == SharedAccessKind::MatrixTransposed,
-        /*numTiles=*/group / 2);
-    parts.push_back(vector::ShapeCastOp::create(b, loc(), groupType, loaded));
+        /*numTiles=*/loaded / 2);
+    parts.push_back(vector::ShapeCastOp::create(
+        b, loc(), VectorType::get({int64_t(loaded)}, element), matrices));
+    if (loaded < group)
+      parts.push_back(arith::ConstantOp::create(
+          b, loc(),
+          b.getZeroAttr(VectorType::get({int64_t(group - loaded)}, element))));
   }
   return join(b, loc(), parts, element);
 }

@@ -464,11 +464,11 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
     auto source = dyn_cast<VectorType>(broadcast.getSourceType());
     unsigned rank = source ? source.getRank() : 0;
     return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
-      Coordinates repeated(at.take_back(rank));
+      Coordinates coordinates(at.take_back(rank));
       for (unsigned dim = 0; dim < rank; ++dim)
         if (source.getDimSize(dim) == 1)
-          repeated[dim] = 0;
-      return repeated;
+          coordinates[dim] = 0;
+      return coordinates;
     });
   }
   if (auto transpose = dyn_cast<vector::TransposeOp>(op))
@@ -509,6 +509,14 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
       return source;
     });
   }
+  if (auto row = dyn_cast<vector::ExtractOp>(op);
+      row && row.getSourceVectorType().getRank() == 2 &&
+      !row.hasDynamicPosition() && row.getStaticPosition().size() == 1)
+    return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
+      return Coordinates{uint32_t(row.getStaticPosition()[0]), at[0]};
+    });
+  if (auto scan = dyn_cast<vector::ScanOp>(op))
+    return rewriteScan(scan);
   if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op))
     return rewriteReduction(reduction);
   if (auto read = dyn_cast<vector::TransferReadOp>(op))

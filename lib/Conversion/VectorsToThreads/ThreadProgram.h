@@ -71,6 +71,9 @@ private:
       llvm::function_ref<Coordinates(llvm::ArrayRef<uint32_t>)> toSource);
   mlir::LogicalResult rewriteReduction(mlir::vector::MultiDimReductionOp op);
 
+  // ThreadScan.cpp
+  mlir::LogicalResult rewriteScan(mlir::vector::ScanOp op);
+
   // ThreadMemory.cpp
   mlir::LogicalResult rewriteRead(mlir::vector::TransferReadOp op);
   mlir::LogicalResult rewriteGlobalRead(mlir::vector::TransferReadOp op);

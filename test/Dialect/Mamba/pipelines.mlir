@@ -17,7 +17,7 @@
 // here and not rounded to bf16 for the caller.
 // TILES-LABEL: func @ssd
 // TILES:         scf.forall
-// TILES:           mamba.chunk_cumsum {{.*}} -> tensor<1x1x1x16xf32>, tensor<1x1x1x16xf32>
+// TILES:           mamba.chunk_cumsum {{.*}} -> tensor<1x6x1x16xf32>, tensor<1x6x1x16xf32>
 // TILES:         {mamba.kernel = "chunk_cumsum", mamba.plan = #mamba.plan
 // TILES:         scf.forall
 // TILES:           mamba.chunk_state {{.*}} -> tensor<1x?x1x8x4xf32>

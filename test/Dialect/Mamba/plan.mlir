@@ -5,15 +5,30 @@
 // RUN: mamba-opt %s --mamba-plan="shared-bytes=8192 schedule=chunk_parallel" --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=SMALL
 
-// A block computes a unit tile. Only warps depend on the kind of operation.
+// A block computes a unit tile, or a few heads of it. Only warps depend on the kind of operation.
 // CHECK-LABEL: func @chunk_cumsum
 func.func @chunk_cumsum(%dt: tensor<?x?x24xbf16>, %A: tensor<24xf32>)
     -> (tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>) {
   // CHECK: mamba.chunk_cumsum
-  // CHECK-SAME: mamba.plan = #mamba.plan<chunk_parallel tile[1, 1, 1]>}
+  // CHECK-SAME: mamba.plan = #mamba.plan<chunk_parallel tile[1, 8, 1]>}
   %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<?x?x24xbf16>)
       A(%A : tensor<24xf32>) -> tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>
   return %d, %cs : tensor<?x24x?x128xf32>, tensor<?x24x?x128xf32>
+}
+
+// -----
+
+// Tiles of heads divide a number that is known; else the last one is short.
+// CHECK-LABEL: func @heads
+func.func @heads(%dt: tensor<?x?x6xbf16>, %A: tensor<6xf32>, %dtd: tensor<?x?x?xbf16>, %Ad: tensor<?xf32>)
+    -> (tensor<?x6x?x128xf32>, tensor<?x?x?x128xf32>) {
+  // CHECK: mamba.plan = #mamba.plan<chunk_parallel tile[1, 6, 1]>}
+  %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<?x?x6xbf16>)
+      A(%A : tensor<6xf32>) -> tensor<?x6x?x128xf32>, tensor<?x6x?x128xf32>
+  // CHECK: mamba.plan = #mamba.plan<chunk_parallel tile[1, 8, 1]>}
+  %dd, %csd = mamba.chunk_cumsum chunk_size(128) dt(%dtd : tensor<?x?x?xbf16>)
+      A(%Ad : tensor<?xf32>) -> tensor<?x?x?x128xf32>, tensor<?x?x?x128xf32>
+  return %cs, %csd : tensor<?x6x?x128xf32>, tensor<?x?x?x128xf32>
 }
 
 // -----
@@ -24,7 +39,7 @@ func.func @chunk_cumsum(%dt: tensor<?x?x24xbf16>, %A: tensor<24xf32>)
 func.func @chunk_state(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
                        %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x64x128xf32> {
   // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 64, 0] warps 8>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 16, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 16, 0] inner[0, 8, 0] warps 8>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x64xbf16>) B(%B : tensor<?x?x1x128xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x64x128xf32>
@@ -38,8 +53,8 @@ func.func @chunk_state(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
 // SMALL-LABEL: func @chunk_state_f32
 func.func @chunk_state_f32(%x: tensor<?x?x24x80xf32>, %B: tensor<?x?x1x48xf32>,
                            %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x80x48xf32> {
-  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 16, 0] warps 8>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 8, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 48, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 8, 0] inner[0, 4, 0] warps 8>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x80xf32>) B(%B : tensor<?x?x1x48xf32>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x80x48xf32>
@@ -80,8 +95,8 @@ func.func @state_pass_odd(%s: tensor<?x?x24x36x7xf32>, %cs: tensor<?x24x?x128xf3
 func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x32xbf16>,
                      %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x64x32xbf16>)
     -> tensor<?x?x24x64xbf16> {
-  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[32, 0] warps 8>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[2, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[64, 0] reduction 64 stages 1 blocks 3>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 16] inner[16, 0] reduction 16 stages 1 blocks 4>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x64xbf16>)
       B(%B : tensor<?x?x1x32xbf16>) C(%B : tensor<?x?x1x32xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
@@ -96,7 +111,7 @@ func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x32xbf16>,
 func.func @chunk_out_too_large(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
                                %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x64x128xbf16>)
     -> tensor<?x?x24x64xbf16> {
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[1, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 16] inner[4, 0] reduction 4 stages 1 blocks 4>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x64xbf16>)
       B(%B : tensor<?x?x1x128xbf16>) C(%B : tensor<?x?x1x128xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)

@@ -47,9 +47,9 @@ func.func @larger_than_extent(%s: tensor<2x?x24x8x16xf32>, %cs: tensor<2x24x?x12
 // -----
 
 func.func @dynamic_extent(%dt: tensor<2x?x?xbf16>, %A: tensor<?xf32>) -> tensor<2x?x?x128xf32> {
-  // expected-error @+1 {{expected tile size 2 of loop 1 to divide a static extent}}
+  // expected-error @+1 {{expected tile size 2 of loop 2 to divide a static extent}}
   %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<2x?x?xbf16>)
-      A(%A : tensor<?xf32>) {mamba.plan = #mamba.plan<chunk_parallel tile [1, 2, 1]>}
+      A(%A : tensor<?xf32>) {mamba.plan = #mamba.plan<chunk_parallel tile [1, 1, 2]>}
       -> tensor<2x?x?x128xf32>, tensor<2x?x?x128xf32>
   return %cs : tensor<2x?x?x128xf32>
 }

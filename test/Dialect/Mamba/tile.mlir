@@ -17,24 +17,22 @@ func.func @chunk_cumsum(%dt: tensor<2x?x24xbf16>, %A: tensor<24xf32>, %bias: ten
   // CHECK: %[[L:.+]] = tensor.dim %[[DT]], %c1
   // CHECK: %[[CHUNKS:.+]] = affine.apply #[[$NC]]()[%[[L]]]
   // CHECK: %[[OUT:.+]] = tensor.empty(%[[CHUNKS]]) : tensor<2x24x?x128xf32>
-  // CHECK: %[[R:.+]]:2 = scf.forall (%[[B:.+]], %[[H:.+]], %[[C:.+]]) in (2, 24, %[[CHUNKS]])
+  // CHECK: %[[R:.+]]:2 = scf.forall (%[[B:.+]], %[[C:.+]]) in (2, %[[CHUNKS]])
   // CHECK-SAME: shared_outs(%[[D:.+]] = %[[OUT]], %[[CS:.+]] = %[[OUT]])
   // CHECK-DAG: %[[T:.+]] = affine.apply #[[$START]](%[[C]])
   // CHECK-DAG: %[[N:.+]] = affine.min #[[$COUNT]](%[[C]])[%[[L]]]
-  // CHECK-DAG: %[[DTT:.+]] = tensor.extract_slice %[[DT]][%[[B]], %[[T]], %[[H]]] [1, %[[N]], 1]
-  // CHECK-DAG: %[[AT:.+]] = tensor.extract_slice %[[A]][%[[H]]] [1] [1]
-  // CHECK-DAG: %[[BT:.+]] = tensor.extract_slice %[[BIAS]][%[[H]]] [1] [1]
+  // CHECK-DAG: %[[DTT:.+]] = tensor.extract_slice %[[DT]][%[[B]], %[[T]], 0] [1, %[[N]], 24]
   // CHECK: %[[TD:.+]], %[[TCS:.+]] = mamba.chunk_cumsum chunk_size(128) softplus
-  // CHECK-SAME: dt(%[[DTT]] : tensor<1x?x1xbf16>) A(%[[AT]] : tensor<1xf32>) dt_bias(%[[BT]] : tensor<1xf32>)
-  // CHECK-SAME: -> tensor<1x1x1x128xf32>, tensor<1x1x1x128xf32>
-  // CHECK: tensor.parallel_insert_slice %[[TD]] into %[[D]][%[[B]], %[[H]], %[[C]], 0] [1, 1, 1, 128]
-  // CHECK: tensor.parallel_insert_slice %[[TCS]] into %[[CS]][%[[B]], %[[H]], %[[C]], 0] [1, 1, 1, 128]
-  // CHECK: {mamba.kernel = "chunk_cumsum", mapping = [#gpu.block<linear_dim_2>, #gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  // CHECK-SAME: dt(%[[DTT]] : tensor<1x?x24xbf16>) A(%[[A]] : tensor<24xf32>) dt_bias(%[[BIAS]] : tensor<24xf32>)
+  // CHECK-SAME: -> tensor<1x24x1x128xf32>, tensor<1x24x1x128xf32>
+  // CHECK: tensor.parallel_insert_slice %[[TD]] into %[[D]][%[[B]], 0, %[[C]], 0] [1, 24, 1, 128]
+  // CHECK: tensor.parallel_insert_slice %[[TCS]] into %[[CS]][%[[B]], 0, %[[C]], 0] [1, 24, 1, 128]
+  // CHECK: {mamba.kernel = "chunk_cumsum", mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
   // CHECK: return %[[R]]#0, %[[R]]#1
 
   // FOR: scf.for
   // FOR:   scf.for
-  // FOR:     scf.for
+  // FOR-NOT: scf.for
   // FOR:       mamba.chunk_cumsum
   // FOR:       tensor.insert_slice
   // FOR:       tensor.insert_slice
@@ -45,6 +43,26 @@ func.func @chunk_cumsum(%dt: tensor<2x?x24xbf16>, %A: tensor<24xf32>, %bias: ten
       A(%A : tensor<24xf32>) dt_bias(%bias : tensor<24xf32>)
       -> tensor<2x24x?x128xf32>, tensor<2x24x?x128xf32>
   return %d, %cs : tensor<2x24x?x128xf32>, tensor<2x24x?x128xf32>
+}
+
+// -----
+
+// A unit tile has all heads: where there are any number, the last tile is short.
+// CHECK:       #[[$HEADS:.+]] = affine_map<(d0)[s0] -> (-d0 + s0, 8)>
+// CHECK-LABEL: func @some_heads
+// CHECK-SAME:    %[[DT:[a-z0-9]+]]: tensor<2x128x?xbf16>, %[[A:[a-z0-9]+]]: tensor<?xf32>
+// CHECK:         %[[ALL:.+]] = tensor.dim %[[DT]], %c2
+// CHECK:         scf.forall (%[[B:.+]], %[[H:.+]], %{{.+}}) = (0, 0, 0) to (2, %[[ALL]], 1) step (1, 8, 1)
+// CHECK:           %[[N:.+]] = affine.min #[[$HEADS]](%[[H]])[%[[ALL]]]
+// CHECK-DAG:       tensor.extract_slice %[[DT]][%[[B]], 0, %[[H]]] [1, 128, %[[N]]]
+// CHECK-DAG:       %[[AT:.+]] = tensor.extract_slice %[[A]][%[[H]]] [%[[N]]]
+// CHECK:           mamba.chunk_cumsum {{.*}} A(%[[AT]] : tensor<?xf32>)
+// CHECK-SAME:        -> tensor<1x?x1x128xf32>, tensor<1x?x1x128xf32>
+func.func @some_heads(%dt: tensor<2x128x?xbf16>, %A: tensor<?xf32>) -> tensor<2x?x1x128xf32> {
+  %d, %cs = mamba.chunk_cumsum chunk_size(128) dt(%dt : tensor<2x128x?xbf16>)
+      A(%A : tensor<?xf32>) {mamba.plan = #mamba.plan<chunk_parallel tile [1, 8, 1]>}
+      -> tensor<2x?x1x128xf32>, tensor<2x?x1x128xf32>
+  return %cs : tensor<2x?x1x128xf32>
 }
 
 // -----

@@ -9,6 +9,10 @@
 //===----------------------------------------------------------------------===//
 
 // The bias first, the clamp last; 0 past the end of a short chunk.
+// Steps are read by tokens and heads, and from then on heads come first.
+// CHECK-DAG: #[[$TURNED:.+]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-DAG: #[[$HEAD:.+]] = affine_map<(d0, d1) -> (d0)>
+// CHECK-DAG: #[[$ALL:.+]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-LABEL: func @chunk_cumsum
 // CHECK-SAME:    %[[DT:[a-z0-9]+]]: tensor<1x?x1xbf16>, %[[A:[a-z0-9]+]]: tensor<1xf32>, %[[BIAS:[a-z0-9]+]]: tensor<1xf16>
 func.func @chunk_cumsum(%dt: tensor<1x?x1xbf16>, %A: tensor<1xf32>, %bias: tensor<1xf16>)
@@ -16,12 +20,10 @@ func.func @chunk_cumsum(%dt: tensor<1x?x1xbf16>, %A: tensor<1xf32>, %bias: tenso
   // CHECK-DAG: %[[LO:.+]] = arith.constant 1.000000e-03 : f32
   // CHECK-DAG: %[[HI:.+]] = arith.constant 1.000000e-01 : f32
   // CHECK-DAG: %[[ZERO:.+]] = arith.constant 0.000000e+00 : f32
-  // CHECK-DAG: %[[BIAS16:.+]] = tensor.extract %[[BIAS]][%c0]
-  // CHECK-DAG: %[[BIAS32:.+]] = arith.extf %[[BIAS16]] : f16 to f32
-  // CHECK-DAG: %[[AH:.+]] = tensor.extract %[[A]][%c0]
-  // CHECK: linalg.generic
-  // CHECK: ^bb0(%[[IN:[a-z0-9_]+]]: bf16, %{{[a-z0-9_]+}}: f32):
+  // CHECK: linalg.generic {indexing_maps = [#[[$TURNED]], #[[$HEAD]], #[[$ALL]]]{{.*}} ins(%{{.+}}, %[[BIAS]] : tensor<?x1xbf16>, tensor<1xf16>) outs(%{{.+}} : tensor<1x?xf32>)
+  // CHECK: ^bb0(%[[IN:[a-z0-9_]+]]: bf16, %[[BIAS16:[a-z0-9_]+]]: f16, %{{[a-z0-9_]+}}: f32):
   // CHECK-NEXT: %[[WIDE:.+]] = arith.extf %[[IN]]
+  // CHECK-NEXT: %[[BIAS32:.+]] = arith.extf %[[BIAS16]] : f16 to f32
   // CHECK-NEXT: %[[U:.+]] = arith.addf %[[WIDE]], %[[BIAS32]]
   // CHECK-NEXT: %[[ABS:.+]] = math.absf %[[U]]
   // CHECK-NEXT: %[[NEG:.+]] = arith.negf %[[ABS]]
@@ -33,12 +35,12 @@ func.func @chunk_cumsum(%dt: tensor<1x?x1xbf16>, %A: tensor<1xf32>, %bias: tenso
   // CHECK-NEXT: %[[ATMOST:.+]] = arith.minimumf %[[ATLEAST]], %[[HI]]
   // CHECK-NEXT: linalg.yield %[[ATMOST]]
   // CHECK: %[[ZEROS:.+]] = linalg.fill ins(%[[ZERO]] : f32)
-  // CHECK: %[[STEPS:.+]] = tensor.insert_slice %{{.+}} into %[[ZEROS]][0] [%{{.+}}] [1] : tensor<?xf32> into tensor<16xf32>
-  // The sum counts element j at i >= j, in order.
-  // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%[[STEPS]] : tensor<16xf32>) outs(%[[ZEROS]] : tensor<16xf32>)
-  // CHECK: ^bb0(%[[D:[a-z0-9_]+]]: f32, %[[SUM:[a-z0-9_]+]]: f32):
-  // CHECK-DAG: %[[J:.+]] = linalg.index 1
-  // CHECK-DAG: %[[I:.+]] = linalg.index 0
+  // CHECK: %[[STEPS:.+]] = tensor.insert_slice %{{.+}} into %[[ZEROS]][0, 0] [1, %{{.+}}] [1, 1] : tensor<1x?xf32> into tensor<1x16xf32>
+  // The sum counts element j at i >= j.
+  // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[A]], %[[STEPS]] : tensor<1xf32>, tensor<1x16xf32>) outs(%[[ZEROS]] : tensor<1x16xf32>)
+  // CHECK: ^bb0(%[[AH:[a-z0-9_]+]]: f32, %[[D:[a-z0-9_]+]]: f32, %[[SUM:[a-z0-9_]+]]: f32):
+  // CHECK-DAG: %[[J:.+]] = linalg.index 2
+  // CHECK-DAG: %[[I:.+]] = linalg.index 1
   // CHECK: %[[JOINS:.+]] = arith.cmpi ule, %[[J]], %[[I]]
   // CHECK: %[[AD:.+]] = arith.mulf %[[AH]], %[[D]]
   // CHECK: %[[TERM:.+]] = arith.select %[[JOINS]], %[[AD]], %[[ZERO]]

@@ -43,7 +43,7 @@ func.func @large(%x: tensor<4x64x65xf32>) -> tensor<4x64x65xf32> {
 
 // -----
 
-// A cumulative sum by selected elements.
+// A sum over selected elements, but no prefixes: they end before their place.
 
 // CHECK-LABEL: func.func @triangle(
 // CHECK-NOT:     vector
@@ -60,7 +60,7 @@ func.func @triangle(%x: tensor<4x64xf32>) -> tensor<4x64xf32> {
     ^bb0(%a: f32, %o: f32):
       %i = linalg.index 0 : index
       %j = linalg.index 1 : index
-      %c = arith.cmpi ule, %j, %i : index
+      %c = arith.cmpi ult, %j, %i : index
       %t = arith.select %c, %a, %zero : f32
       %u = arith.addf %o, %t : f32
       linalg.yield %u : f32
@@ -105,7 +105,7 @@ func.func @padded(%x: tensor<4x16xf32>) -> tensor<4x32xf32> {
     %xi = tensor.extract_slice %x[%i, 0] [1, 16] [1, 1] : tensor<4x16xf32> to tensor<16xf32>
     %e = tensor.empty() : tensor<32xf32>
     %f = linalg.fill ins(%zero : f32) outs(%e : tensor<32xf32>) -> tensor<32xf32>
-    // expected-remark @below {{expected insertions only into results of the block to keep}}
+    // expected-remark @below {{expected insertions only into results of the block, or of first elements into a tile of the same bounds, to keep}}
     %p = tensor.insert_slice %xi into %f[0] [16] [1] : tensor<16xf32> into tensor<32xf32>
     scf.forall.in_parallel {
       tensor.parallel_insert_slice %p into %out[%i, 0] [1, 32] [1, 1] : tensor<32xf32> into tensor<4x32xf32>

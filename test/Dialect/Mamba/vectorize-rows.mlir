@@ -8,7 +8,7 @@
 // CHECK-LABEL: func.func @dot(
 // CHECK-SAME:      %[[A:.+]]: tensor<?x16x96xbf16>, %[[V:.+]]: tensor<96xf32>, %[[S:.+]]: tensor<16xf32>)
 // CHECK:         scf.forall (%[[I:.+]]) in
-// CHECK:           %[[AI:.+]] = tensor.extract_slice %[[A]][%[[I]], 0, 0] [1, 16, 96] [1, 1, 1]
+// CHECK-DAG:       %[[AI:.+]] = tensor.extract_slice %[[A]][%[[I]], 0, 0] [1, 16, 96] [1, 1, 1]
 // CHECK-DAG:       %[[AV:.+]] = vector.transfer_read %[[AI]]{{.+}} {in_bounds = [true, true]} : tensor<16x96xbf16>, vector<16x96xbf16>
 // CHECK-DAG:       %[[VV:.+]] = vector.transfer_read %[[V]]{{.+}} : tensor<96xf32>, vector<96xf32>
 // CHECK-DAG:       %[[SV:.+]] = vector.transfer_read %[[S]]{{.+}} : tensor<16xf32>, vector<16xf32>

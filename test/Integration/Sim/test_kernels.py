@@ -4,6 +4,8 @@ Results are held against the float64 recurrence with the bounds of the CPU's
 tests, and a run must be free of findings.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,18 @@ def test_ssd_plans(simulator, target, name, length, schedule):
     tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
 
 
+@pytest.mark.parametrize("target,heads,length", [
+    ("sm_90a", 3, 70), ("sm_120a", 8, 16), ("sm_90a", 12, 150), ("sm_100a", 17, 64)])
+def test_ssd_any_heads(simulator, target, heads, length):
+    """Heads known at run time: tiles of several heads, the last one short."""
+    config = SsdConfig(heads=heads, chunk_size=128 if length > 100 else 32, head_dim=16,
+                       state_dim=16, dtype="bf16", dt_dtype="f32" if heads == 3 else "bf16")
+    flags = [flag for flag in config.flags() if not flag.startswith(("--heads=", "--groups="))]
+    arrays = config.inputs(13, 2, length)
+    outs = simulator.run(flags, target, arrays, config.result_dtypes())
+    tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
+
+
 @pytest.mark.parametrize("target,config", SSU_CASES)
 def test_ssu(simulator, target, config):
     arrays = config.inputs(11, 3)
@@ -143,6 +157,23 @@ def test_agrees_with_cpu(simulator, dtype):
         bound = bounds[name]
         twice = tolerance.Bound(2 * bound.rms, 2 * bound.element, 2 * bound.floor)
         tolerance.check(name, out, cpu, reference[f"{name}_scale"], twice)
+
+
+def test_tf32(simulator):
+    """f32 on tensor cores: factors have f16's 11 significant bits. That is one
+    rounding more than with f16 for each matrix that is read."""
+    config = SsdConfig(dtype="f32", heads=2, head_dim=64, state_dim=64, chunk_size=64, z=True)
+    arrays = config.inputs(3, 2, 150)
+    outs = simulator.run([*config.flags(), "--tf32"], "sm_90a", arrays, config.result_dtypes())
+    bounds = {}
+    for name, bound in replace(config, dtype="f16").bounds(arrays).items():
+        bounds[name] = tolerance.Bound(2 * bound.rms, 2 * bound.element, 2 * bound.floor)
+    tolerance.check_all(outs, config.reference(arrays), bounds)
+    # It is not the multiply-adds of f32.
+    exact = config.bounds(arrays)["y"]
+    with pytest.raises(AssertionError):
+        tolerance.check("y", outs["y"], config.reference(arrays)["y"],
+                        config.reference(arrays)["y_scale"], exact)
 
 
 def test_result_files_have_numpy_types(simulator):

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RoleSizes.h"
 #include "TileEmitter.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
@@ -89,37 +90,47 @@ FailureOr<SmallVector<Value>> ChunkCumsumOp::decomposeOperation(OpBuilder &b) {
   bool needsLo = getSoftplus() ? lo > 0.0 : lo >= -largest;
   bool needsHi = hi <= largest;
 
-  Value zero = emit.index(0);
-  Value bias = getDtBias() ? emit.read(getDtBias(), {zero}) : Value();
-  Value A = emit.read(getA(), {zero});
-  Value dt = emit.squeeze(getDt(), {1});
+  OpFoldResult heads = getRoleSize(b, *this, Role::Heads);
+  Value dt = emit.squeeze(getDt(), {1, 2});
   OpFoldResult length = tensor::getMixedSize(b, getLoc(), dt, 0);
   OpFoldResult chunk = b.getIndexAttr(getChunkSize());
 
-  Value steps =
-      emit.map({length}, f32, {dt}, {{0}}, [&](ScalarEmitter &e, ValueRange v) {
-        Value u = bias ? e.add(v[0], bias) : v[0];
-        if (getSoftplus())
-          u = e.softplus(u);
-        if (needsLo)
-          u = e.max(u, e.constant(lo));
-        if (needsHi)
-          u = e.min(u, e.constant(hi));
-        return u;
-      });
+  // From here on heads come first, as in the results.
+  SmallVector<Value> inputs{dt};
+  SmallVector<SmallVector<int64_t>> loops{{1, 0}};
+  if (getDtBias()) {
+    inputs.push_back(getDtBias());
+    loops.push_back({0});
+  }
+  Value steps = emit.map({heads, length}, f32, inputs, loops,
+                         [&](ScalarEmitter &e, ValueRange v) {
+                           Value u = v.size() > 1 ? e.add(v[0], v[1]) : v[0];
+                           if (getSoftplus())
+                             u = e.softplus(u);
+                           if (needsLo)
+                             u = e.max(u, e.constant(lo));
+                           if (needsHi)
+                             u = e.min(u, e.constant(hi));
+                           return u;
+                         });
   OpFoldResult none = b.getIndexAttr(0), one = b.getIndexAttr(1);
   Value padded = tensor::InsertSliceOp::create(
-      b, getLoc(), steps, emit.zeros({chunk}), ArrayRef<OpFoldResult>{none},
-      ArrayRef<OpFoldResult>{length}, ArrayRef<OpFoldResult>{one});
-  // The inclusive sum, in order: element j joins positions i >= j.
-  Value sums =
-      emit.sum({chunk}, {padded}, {{1}}, [&](ScalarEmitter &e, ValueRange v) {
-        Value joins = e.notGreater(e.loop(1), e.loop(0));
-        Value term = e.mul(A, v[0]);
-        return e.select(joins, term, e.constant(0.0));
-      });
-  return SmallVector<Value>{emit.unsqueeze(padded, type, {3}),
-                            emit.unsqueeze(sums, type, {3})};
+      b, getLoc(), steps, emit.zeros({heads, chunk}),
+      ArrayRef<OpFoldResult>{none, none}, ArrayRef<OpFoldResult>{heads, length},
+      ArrayRef<OpFoldResult>{one, one});
+  // The inclusive sum: element j joins positions i >= j.
+  Value sums = emit.sum({heads, chunk}, {getA(), padded}, {{0}, {0, 2}},
+                        [&](ScalarEmitter &e, ValueRange v) {
+                          Value joins = e.notGreater(e.loop(2), e.loop(1));
+                          Value term = e.mul(v[0], v[1]);
+                          return e.select(joins, term, e.constant(0.0));
+                        });
+  SmallVector<Value> results;
+  for (auto [tile, result] :
+       llvm::zip_equal(ArrayRef{padded, sums}, getResults()))
+    results.push_back(b.createOrFold<tensor::CastOp>(
+        getLoc(), result.getType(), emit.unsqueeze(tile, type, {1, 3})));
+  return results;
 }
 
 FailureOr<SmallVector<Value>> ChunkStateOp::decomposeOperation(OpBuilder &b) {

@@ -360,7 +360,7 @@ MAMBA_TILING(ChunkOutOp, tileByRole)
 MAMBA_TILING(SsuOp, tileSsu)
 #undef MAMBA_TILING
 
-SmallVector<int64_t> ChunkCumsumOp::getUnitTile() { return {1, 1, 1}; }
+SmallVector<int64_t> ChunkCumsumOp::getUnitTile() { return {1, 0, 1}; }
 SmallVector<int64_t> ChunkStateOp::getUnitTile() { return {1, 1, 1, 0, 0}; }
 SmallVector<int64_t> StatePassOp::getUnitTile() { return {1, 1, 0, 0}; }
 SmallVector<int64_t> ChunkOutOp::getUnitTile() { return {1, 1, 1, 0}; }

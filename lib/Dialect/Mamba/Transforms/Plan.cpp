@@ -26,6 +26,8 @@ using namespace mamba;
 
 namespace {
 
+/// Where a swizzled tile starts.
+constexpr int64_t kSwizzledAlignment = 1024;
 /// Tokens that a block of the scan over chunks takes at a time.
 constexpr int64_t kPassTokens = 128;
 /// Registers of a thread of chunk_out besides those of the products.
@@ -71,6 +73,18 @@ int64_t chooseDivisor(int64_t size, int64_t limit) {
 int64_t chooseStateRows(const Problem &problem) {
   return chooseTile(problem.headDim, 16, problem.sharedBytes,
                     [&](int64_t p) { return p * problem.stateDim * 8; });
+}
+
+/// Heads whose time steps a block sums.
+constexpr int64_t kHeadsOfSums = 8;
+
+/// The number of heads if any operand or result knows it, else kDynamic.
+int64_t getStaticHeads(Operation *op) {
+  for (const ShapedValue &value : getShapedValues(op))
+    for (auto [dim, role] : llvm::enumerate(value.roles))
+      if (role == Role::Heads && !value.type.isDynamicDim(dim))
+        return value.type.getDimSize(dim);
+  return ShapedType::kDynamic;
 }
 
 struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
@@ -120,7 +134,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       }
       bool isUsed = false;
       getOperation()->walk([&, name = name](MambaTileOpInterface op) {
-        if (op->getName().stripDialect() != name || op->hasAttr(kPlanAttrName) ||
+        if (op->getName().stripDialect() != name ||
+            op->hasAttr(kPlanAttrName) ||
             op->getParentOfType<LoopLikeOpInterface>())
           return;
         op->setAttr(kPlanAttrName, parsed);
@@ -141,6 +156,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       return becomesPartOfPass(state) ? PlanAttr() : chooseChunkParallel(op);
     if (auto ssu = dyn_cast<SsuOp>(op.getOperation()))
       return chooseSimple(ssu);
+    if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
+      return chooseTiledOut(out);
     if (!isFused)
       return chooseChunkParallel(op);
     if (auto pass = dyn_cast<StatePassOp>(op.getOperation())) {
@@ -149,8 +166,6 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           state && getOnlyStatePass(state) && !state->hasAttr(kPlanAttrName);
       return fuses ? chooseFusedPass(state) : chooseChunkParallel(op);
     }
-    if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
-      return chooseTiledOut(out);
     return chooseChunkParallel(op);
   }
 
@@ -170,23 +185,23 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   }
 
   /// A block runs through the chunks of a part of one head's state. Parts are
-  /// small, so that few heads fill the machine: a quarter of a state of 64 x 128.
+  /// small, so that few heads fill the machine: a quarter of a state of 64 x
+  /// 128.
   PlanAttr chooseFusedPass(ChunkStateOp state) {
     Problem problem = getProblem(state);
     int64_t tokens = std::min(problem.chunk, kPassTokens);
     int64_t rows = chooseDivisor(problem.headDim, 32);
-    int64_t columns = chooseDivisor(
-        problem.stateDim, std::max<int64_t>(16, 2048 / rows));
+    int64_t columns =
+        chooseDivisor(problem.stateDim, std::max<int64_t>(16, 2048 / rows));
     auto fits = [&] {
       // In shared memory: x and B of some tokens, their steps and sums. Without
       // vectors: the state, what a chunk adds, and the state rounded; the
       // chunk's weights and B weighted by them.
-      int64_t staged =
-          getStagedBytes(tokens, rows, problem.elementBytes) +
-          getStagedBytes(tokens, columns, problem.elementBytes) + 8 * tokens;
-      int64_t buffers =
-          rows * columns * 12 +
-          problem.chunk * (4 + columns * problem.elementBytes);
+      int64_t staged = getStagedBytes(tokens, rows, problem.elementBytes) +
+                       getStagedBytes(tokens, columns, problem.elementBytes) +
+                       8 * tokens;
+      int64_t buffers = rows * columns * 12 +
+                        problem.chunk * (4 + columns * problem.elementBytes);
       return std::max(staged, buffers) <= problem.sharedBytes;
     };
     while (!fits() && columns > 1)
@@ -194,7 +209,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     int64_t reduction = tokens < problem.chunk ? tokens : 0;
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
                          {1, 1, rows, columns}, {}, reduction, /*warps=*/4,
-                         /*stages=*/3, /*blocks=*/1);
+                         /*stages=*/3, /*blocks=*/1, usesTf32(problem));
   }
 
   /// A block runs through the rows of a chunk of one head, some at a time, and
@@ -211,7 +226,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       return getStagedBytes(rows, problem.stateDim, bytes) +
              getStagedBytes(steps, problem.stateDim, bytes) +
              getStagedBytes(columns, problem.stateDim, bytes) +
-             tiles * getStagedBytes(rows, columns, bytes) + 8 * (rows + steps);
+             tiles * getStagedBytes(rows, columns, bytes) +
+             16 * (rows + steps) + kSwizzledAlignment;
     };
     // Without vectors: rows of C * B^T in f32 and rounded, of both products
     // with P and of the result; the state may need a rounded copy.
@@ -227,19 +243,31 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       else
         break;
     }
+    auto countBlocks = [&] {
+      return limits.sharedBytesPerSM / (getStaged() + kReservedBytes);
+    };
+    // Two blocks on a multiprocessor wait for each other's memory.
+    if (steps > 16 && countBlocks() < 2) {
+      steps /= 2;
+      if (countBlocks() < 2)
+        steps *= 2;
+    }
     // Registers of a thread: the products, and as many for everything else as
     // was measured.
     int64_t threads = 32 * warps;
-    int64_t registers = llvm::divideCeil(rows * (steps + 2 * columns), threads) +
-                        kOtherRegisters;
+    int64_t registers =
+        llvm::divideCeil(rows * (steps + 2 * columns), threads) +
+        kOtherRegisters;
     int64_t blocks = std::min<int64_t>(
-        limits.sharedBytesPerSM / (getStaged() + kReservedBytes),
+        countBlocks(),
         limits.registersPerSM / (threads * llvm::alignTo(registers, 8)));
     blocks = bytes == 2 ? std::clamp<int64_t>(blocks, 1, 4) : 1;
     SmallVector<int64_t> tile = out.getUnitTile();
     tile[3] = columns == problem.headDim ? 0 : columns;
-    return PlanAttr::get(&getContext(), Schedule::ThreeKernel, tile, {rows, 0},
-                         steps, warps, /*stages=*/1, blocks);
+    return PlanAttr::get(
+        &getContext(),
+        isFused ? Schedule::ThreeKernel : Schedule::ChunkParallel, tile,
+        {rows, 0}, steps, warps, /*stages=*/1, blocks, usesTf32(problem));
   }
 
   /// A block holds rows of one head's state in the registers of its threads.
@@ -261,39 +289,58 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     SmallVector<int64_t> tile = op.getUnitTile();
     tile[2] = rows;
     return PlanAttr::get(&getContext(), Schedule::Simple, tile, {},
-                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1);
+                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1,
+                         /*tf32=*/false);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
     Problem problem = getProblem(op);
     SmallVector<int64_t> tile = op.getUnitTile(), inner;
-    int64_t warps = 8;
+    int64_t warps = 8, reduction = 0;
     llvm::TypeSwitch<Operation *>(op)
-        .Case<ChunkCumsumOp>([&](auto) { warps = 4; })
-        .Case<ChunkStateOp>([&](auto) {
-          // B weighted by the decay: every token of the chunk, a few columns.
-          int64_t columns = chooseTile(
-              problem.stateDim, 64, problem.sharedBytes, [&](int64_t n) {
-                return problem.chunk * (4 + n * problem.elementBytes);
-              });
-          inner = {0, columns, 0};
+        .Case<ChunkCumsumOp>([&](ChunkCumsumOp cumsum) {
+          // Time steps of neighbouring heads are neighbours. Heads that are
+          // not known, or not there, are past the end of a short tile.
+          int64_t heads = getStaticHeads(cumsum);
+          tile[1] = ShapedType::isDynamic(heads)
+                        ? kHeadsOfSums
+                        : chooseDivisor(heads, kHeadsOfSums);
+          warps = 4;
         })
-        .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); })
-        .Case<ChunkOutOp>([&](ChunkOutOp) {
-          // Rows of C * B^T in f32 and rounded, and of both products with P;
-          // the state may need a rounded copy.
-          int64_t state = problem.stateDim * problem.headDim * 2;
-          int64_t rows = 32;
-          auto bytes = [&](int64_t r) {
-            return state + r * (problem.chunk * (4 + problem.elementBytes) +
-                                problem.headDim * (8 + problem.elementBytes));
+        .Case<ChunkStateOp>([&](auto) {
+          // x and B of some tokens, or without vectors B of all of them
+          // weighted by the decay; a few columns.
+          int64_t tokens = std::min(problem.chunk, kPassTokens);
+          int64_t rows = problem.headDim;
+          int64_t columns = chooseDivisor(problem.stateDim, 64);
+          auto fits = [&] {
+            int64_t staged =
+                getStagedBytes(tokens, rows, problem.elementBytes) +
+                getStagedBytes(tokens, columns, problem.elementBytes) +
+                8 * tokens + kSwizzledAlignment;
+            int64_t buffers =
+                problem.chunk * (4 + columns * problem.elementBytes);
+            return std::max(staged, buffers) <= problem.sharedBytes;
           };
-          while (rows > 1 && bytes(rows) > problem.sharedBytes)
-            rows /= 2;
-          inner = {rows, 0};
-        });
+          while (!fits() && rows * columns > 1) {
+            if (rows > columns)
+              rows = chooseDivisor(problem.headDim, rows / 2);
+            else
+              columns = chooseDivisor(problem.stateDim, columns / 2);
+          }
+          if (rows != problem.headDim)
+            tile[3] = rows;
+          inner = {0, columns, 0};
+          reduction = tokens < problem.chunk ? tokens : 0;
+        })
+        .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
-                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1);
+                         reduction, warps, /*stages=*/0, /*blocks=*/1,
+                         usesTf32(problem));
+  }
+
+  bool usesTf32(const Problem &problem) {
+    return tf32 && problem.elementBytes == 4;
   }
 
   Problem getProblem(Operation *op) {

@@ -117,6 +117,20 @@ struct TileInner : mamba::impl::MambaTileInnerPassBase<TileInner> {
     for (linalg::LinalgOp root : roots)
       if (failed(tile(rewriter, root)))
         return signalPassFailure();
+    // What a loop of the program computes has no plan of its own.
+    WalkResult result = getOperation()->walk([&](scf::ForallOp block) {
+      auto plan = block->getAttrOfType<PlanAttr>(kPlanAttrName);
+      if (!plan || !plan.getInner().empty())
+        return WalkResult::advance();
+      SmallVector<Block *> programs;
+      block.walk([&](scf::ForOp loop) { programs.push_back(loop.getBody()); });
+      for (Block *program : programs)
+        if (failed(tileReductions(rewriter, *program, plan.getReduction())))
+          return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
     // Fused producers write slices of whole empty tensors: make those small.
     RewritePatternSet patterns(&getContext());
     tensor::populateFoldTensorEmptyPatterns(patterns);

@@ -54,12 +54,17 @@ mamba::tileToLoops(RewriterBase &rewriter, MambaTileOpInterface op,
            << domain.size() << " tile sizes, got " << sizes.size();
   SmallVector<OpFoldResult> tileSizes;
   size_t loops = 0;
+  SmallVector<int64_t> unitTile = op.getUnitTile();
   for (auto [i, size] : llvm::enumerate(sizes)) {
     tileSizes.push_back(rewriter.getIndexAttr(size));
     loops += size != 0;
     if (size <= 1)
       continue;
     std::optional<int64_t> extent = getConstantIntValue(domain[i].size);
+    // A loop that unit tiles leave whole takes any extent that may be dynamic:
+    // the last tile is short.
+    if (!extent && unitTile[i] == 0)
+      continue;
     if (!extent || *extent % size != 0) {
       InFlightDiagnostic error = op->emitOpError("expected tile size ")
                                  << size << " of loop " << i

@@ -54,6 +54,7 @@ private:
                     Value dest);
   void rewriteDim(tensor::DimOp op);
   void rewriteSlice(tensor::ExtractSliceOp op);
+  void rewritePadding(tensor::InsertSliceOp op);
   Value getVector(Value tensor, ArrayRef<int64_t> shape);
   Value read(Value tensor, ArrayRef<int64_t> shape);
   SmallVector<OpFoldResult> getSizes(Location loc, Value tensor);
@@ -108,9 +109,18 @@ Value BlockRewriter::read(Value tensor, ArrayRef<int64_t> shape) {
   Block *home = tensor.getParentBlock();
   if (!body->getParent()->isAncestor(home->getParent()))
     home = body;
-  if (home != b.getInsertionBlock())
+  if (home != b.getInsertionBlock()) {
     b.setInsertionPoint(
         home->findAncestorOpInBlock(*b.getInsertionBlock()->getParentOp()));
+  } else if (home == body && shape.size() == 1) {
+    // Outside of loops nothing hides how long a read takes. A short vector can
+    // be read early.
+    Operation *definition = tensor.getDefiningOp();
+    if (definition && definition->getBlock() == body)
+      b.setInsertionPointAfter(definition);
+    else
+      b.setInsertionPointToStart(body);
+  }
   Location loc = tensor.getLoc();
   SmallVector<bool> inBounds;
   for (auto [size, known] : llvm::zip_equal(shape, type.getShape()))
@@ -300,6 +310,32 @@ void BlockRewriter::rewriteSlice(tensor::ExtractSliceOp op) {
   b.clone(*op, mapping);
 }
 
+/// The first elements are those of the source, the others those of the
+/// destination.
+void BlockRewriter::rewritePadding(tensor::InsertSliceOp op) {
+  Location loc = op.getLoc();
+  SmallVector<int64_t> shape = analysis.getShape(op.getDest());
+  Value inner = getVector(op.getSource(), shape),
+        outer = getVector(op.getDest(), shape);
+  SmallVector<OpFoldResult> sizes = getSizes(loc, op.getDest());
+  SmallVector<OpFoldResult> innerSizes = llvm::map_to_vector(
+      op.getMixedSizes(), [&](OpFoldResult size) { return map(size); });
+  Value isInner;
+  for (auto [axis, size] : llvm::enumerate(innerSizes)) {
+    // What is past the end of both does not count.
+    if (isEqualConstantIntOrValue(size, sizes[axis]))
+      continue;
+    Value within = createMask(
+        b, loc, axis, getValueOrCreateConstantIndexOp(b, loc, size), shape);
+    isInner = isInner
+                  ? arith::AndIOp::create(b, loc, isInner, within).getResult()
+                  : within;
+  }
+  if (isInner)
+    inner = arith::SelectOp::create(b, loc, isInner, inner, outer);
+  tiles[op] = {inner, sizes};
+}
+
 void BlockRewriter::rewrite(Operation *op) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return rewriteLinalg(linalgOp);
@@ -332,7 +368,9 @@ void BlockRewriter::rewrite(Operation *op) {
     return;
   }
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
-      insert && isWritten(insert.getSource())) {
+      insert && analysis.isVector(insert.getDest())) {
+    return rewritePadding(insert);
+  } else if (insert && isWritten(insert.getSource())) {
     Value written = writeSource(insert, insert.getSource(), insert.getDest());
     auto created = cast<tensor::InsertSliceOp>(b.clone(*op, mapping));
     created.getSourceMutable().assign(written);
@@ -386,7 +424,7 @@ bool isSumOfProducts(linalg::LinalgOp op) {
 bool isWorthVectors(scf::ForallOp loop) {
   return loop.getBody()
       ->walk([](linalg::LinalgOp op) {
-        return matchContraction(op) || isSumOfProducts(op)
+        return matchContraction(op) || matchScan(op) || isSumOfProducts(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

@@ -47,6 +47,18 @@ std::optional<Reduction> matchReduction(mlir::linalg::LinalgOp op);
 llvm::FailureOr<llvm::SmallVector<std::optional<unsigned>>>
 matchIndexedRead(mlir::linalg::LinalgOp op, mlir::tensor::ExtractOp extract);
 
+/// out(.., i, ..) += sum over j <= i of term(.., j, ..): an inclusive prefix
+/// sum along the loop `position`, which the loop `summed` runs over once more.
+struct Scan {
+  mlir::Value term;
+  unsigned position, summed;
+  /// Operations of the body that say which elements join, and add them.
+  llvm::SmallVector<mlir::Operation *, 6> structure;
+};
+
+/// Matches a triangular sum of floats, `out + select(j <= i, term, 0)`.
+std::optional<Scan> matchScan(mlir::linalg::LinalgOp op);
+
 /// Returns the splat that a constant tensor holds, or null.
 mlir::TypedAttr getSplat(mlir::Value tensor);
 
@@ -99,6 +111,7 @@ private:
   llvm::LogicalResult checkExtractSlice(mlir::tensor::ExtractSliceOp op);
   llvm::LogicalResult checkInsertion(mlir::Operation *op, mlir::Value source,
                                      mlir::Value dest);
+  llvm::LogicalResult checkPadding(mlir::tensor::InsertSliceOp op);
   llvm::LogicalResult checkScalar(mlir::Operation *op);
   llvm::LogicalResult checkRead(mlir::Operation *op, mlir::Value tensor);
   llvm::LogicalResult checkElementType(mlir::Operation *op, mlir::Type type);
@@ -122,6 +135,12 @@ struct VectorOperand {
   /// Read from memory by this vector's shape, with zeros past the end.
   bool isRead = false;
 };
+
+/// Whether the position along dimension `axis` is below `bound`, a vector of
+/// `shape`.
+mlir::Value createMask(mlir::OpBuilder &builder, mlir::Location loc,
+                       unsigned axis, mlir::Value bound,
+                       llvm::ArrayRef<int64_t> shape);
 
 /// Computes the results of `op` from vectors. `loopShape` holds the extents of
 /// its loops; `bounds` the number of valid iterations of each, null where that

@@ -303,7 +303,7 @@ LogicalResult VectorizeAnalysis::checkIndexedRead(linalg::LinalgOp op,
 
 LogicalResult VectorizeAnalysis::checkLinalgBody(linalg::LinalgOp op,
                                                  Block &body) {
-  bool isReduction = op.getNumReductionLoops() != 0;
+  bool isReduction = op.getNumReductionLoops() != 0 && !matchScan(op);
   bool isNested = body.getParentOp() != op;
   for (Operation &nested : body.without_terminator()) {
     if (isa<linalg::IndexOp>(nested) ||
@@ -345,10 +345,11 @@ LogicalResult VectorizeAnalysis::checkLinalg(linalg::LinalgOp op) {
     if (!map.isProjectedPermutation())
       return refuse(op, "indexing maps that are projected permutations");
   bool isContraction = matchContraction(op).has_value();
+  std::optional<Scan> scan = matchScan(op);
   unsigned loops = op.getNumLoops();
-  if (!isContraction && (loops == 0 || loops > 2))
-    return refuse(op, "at most 2 loops, or a contraction of two matrices with "
-                      "an f32 sum");
+  if (!isContraction && !scan && (loops == 0 || loops > 2))
+    return refuse(op, "at most 2 loops, a prefix sum in at most 2 dimensions, "
+                      "or a contraction of two matrices with an f32 sum");
   if (op.getNumReductionLoops() != 0 && !isContraction && !matchReduction(op))
     return refuse(op, "reductions by a known combination");
   for (OpOperand &operand : op->getOpOperands()) {
@@ -368,8 +369,10 @@ LogicalResult VectorizeAnalysis::checkLinalg(linalg::LinalgOp op) {
   for (AffineMap map : op.getIndexingMapsArray())
     if (failed(checkShape(op, applyPermutationMap(map, shape))))
       return failure();
-  if (!isContraction && failed(checkShape(op, shape)))
+  if (!isContraction && !scan && failed(checkShape(op, shape)))
     return failure();
+  if (scan && shape[scan->position] != shape[scan->summed])
+    return refuse(op, "a prefix sum of as many elements as there are sums");
   for (OpOperand &out : op.getDpsInitsMutable())
     shapes[op.getTiedOpResult(&out)] =
         applyPermutationMap(op.getMatchingIndexingMap(&out), shape);
@@ -435,6 +438,21 @@ LogicalResult VectorizeAnalysis::checkExtractSlice(tensor::ExtractSliceOp op) {
   return success();
 }
 
+/// A vector may become the first elements of one of the same shape.
+LogicalResult VectorizeAnalysis::checkPadding(tensor::InsertSliceOp op) {
+  Value source = op.getSource(), dest = op.getDest();
+  SmallVector<int64_t> shape = getShape(dest);
+  if (!isVector(source) ||
+      op.getSourceType().getRank() != op.getType().getRank() ||
+      !llvm::all_of(op.getMixedOffsets(), isZeroInteger) ||
+      !llvm::all_of(op.getMixedStrides(), isOneInteger) ||
+      getShape(source) != shape || failed(checkRead(op, dest)))
+    return refuse(op, "insertions only into results of the block, or of first "
+                      "elements into a tile of the same bounds,");
+  shapes[op.getResult()] = shape;
+  return checkShape(op, shape);
+}
+
 LogicalResult VectorizeAnalysis::checkInsertion(Operation *op, Value source,
                                                 Value dest) {
   if (isVector(dest) || getKind(dest) == TensorKind::Input)
@@ -492,10 +510,13 @@ LogicalResult VectorizeAnalysis::check(Operation *op) {
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return checkExtractSlice(slice);
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
-    if (!isExpansion(insert))
-      return checkInsertion(op, insert.getSource(), insert.getDest());
-    shapes[insert] = SmallVector<int64_t>(insert.getType().getShape());
-    return success();
+    if (isExpansion(insert)) {
+      shapes[insert] = SmallVector<int64_t>(insert.getType().getShape());
+      return success();
+    }
+    return isVector(insert.getDest())
+               ? checkPadding(insert)
+               : checkInsertion(op, insert.getSource(), insert.getDest());
   }
   if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op))
     return checkInsertion(op, insert.getSource(), insert.getDest());

@@ -43,8 +43,9 @@ public:
 private:
   Value contract(const Contraction &contraction);
   Value reduce(const Reduction &reduction);
-  void orderAxes();
-  void computeBody(Operation *except = nullptr);
+  Value scan(const Scan &scan);
+  void orderAxes(const Scan *scan = nullptr);
+  void computeBody(ArrayRef<Operation *> except = {});
   void compute(Operation &nested);
   void computeRead(tensor::ExtractOp extract);
   void computeBranches(scf::IfOp branch);
@@ -118,12 +119,7 @@ Value BodyVectorizer::broadcast(BodyValue value, unsigned axes) {
 Value BodyVectorizer::mask(Value vector, unsigned axis, Value bound,
                            TypedAttr neutral) {
   auto type = cast<VectorType>(vector.getType());
-  auto indexType = VectorType::get(type.getDimSize(axis), b.getIndexType());
-  Value step = vector::StepOp::create(b, loc, indexType);
-  Value limit = vector::BroadcastOp::create(b, loc, indexType, bound);
-  Value isValid =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, limit);
-  isValid = spread(b, loc, isValid, axis, type.getShape());
+  Value isValid = createMask(b, loc, axis, bound, type.getShape());
   // Elements of 32 bits are selected before they become narrower ones, and by
   // one condition if there is one already.
   auto narrow = vector.getDefiningOp<arith::TruncFOp>();
@@ -193,12 +189,15 @@ Value BodyVectorizer::contract(const Contraction &contraction) {
                       iterator(IteratorType::reduction)}));
 }
 
-void BodyVectorizer::orderAxes() {
+void BodyVectorizer::orderAxes(const Scan *scan) {
   axisOf.assign(op.getNumLoops(), ~0U);
   AffineMap map = op.getIndexingMapsArray().back();
   unsigned count = 0;
   for (unsigned i : llvm::seq(map.getNumResults()))
     axisOf[map.getDimPosition(i)] = count++;
+  // Terms lie along the axis of their sums.
+  if (scan)
+    axisOf[scan->summed] = axisOf[scan->position];
   for (unsigned &axis : axisOf)
     if (axis == ~0U)
       axis = count++;
@@ -324,7 +323,7 @@ void BodyVectorizer::compute(Operation &nested) {
     values[result] = {computed, axes};
 }
 
-void BodyVectorizer::computeBody(Operation *except) {
+void BodyVectorizer::computeBody(ArrayRef<Operation *> except) {
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operands[operand.getOperandNumber()].value;
     if (!value)
@@ -351,7 +350,7 @@ void BodyVectorizer::computeBody(Operation *except) {
     apply.erase();
   }
   for (Operation &nested : body.without_terminator())
-    if (&nested != except)
+    if (!llvm::is_contained(except, &nested))
       compute(nested);
 }
 
@@ -396,13 +395,46 @@ Value BodyVectorizer::reduce(const Reduction &reduction) {
       b, loc, value, operands.back().value, isReduced, reduction.kind);
 }
 
+Value BodyVectorizer::scan(const Scan &scan) {
+  unsigned rank = extents.size(), axis = axisOf[scan.summed];
+  Value terms = broadcast(lookup(scan.term), (1U << rank) - 1);
+  auto type = cast<VectorType>(terms.getType());
+  TypedAttr zero = b.getZeroAttr(type.getElementType());
+  if (Value bound = bounds[scan.summed])
+    terms = mask(terms, axis, bound, zero);
+  // A vector is scanned as a matrix of one row: what enters is a vector then.
+  if (rank == 1) {
+    type = VectorType::get({1, extents[0]}, type.getElementType());
+    terms = vector::BroadcastOp::create(b, loc, type, terms);
+    ++axis;
+  }
+  auto startType =
+      VectorType::get(type.getDimSize(1 - axis), type.getElementType());
+  Value start = arith::ConstantOp::create(b, loc, b.getZeroAttr(startType));
+  Value sums = vector::ScanOp::create(b, loc, vector::CombiningKind::ADD, terms,
+                                      start, axis, /*inclusive=*/true)
+                   .getDest();
+  if (rank == 1)
+    sums = vector::ExtractOp::create(b, loc, sums, 0);
+  // The result's own order of dimensions is that of the axes.
+  Value out = operands.back().value;
+  if (isZeroVector(out))
+    return sums;
+  return arith::AddFOp::create(b, loc, out, sums);
+}
+
 SmallVector<Value> BodyVectorizer::run() {
   if (std::optional<Contraction> contraction = matchContraction(op))
     return {contract(*contraction)};
+  if (std::optional<Scan> matched = matchScan(op)) {
+    orderAxes(&*matched);
+    computeBody(/*except=*/matched->structure);
+    return {scan(*matched)};
+  }
   orderAxes();
   Operation *yield = op.getBlock()->getTerminator();
   if (op.getNumReductionLoops() != 0) {
-    computeBody(/*except=*/yield->getOperand(0).getDefiningOp());
+    computeBody(/*except=*/{yield->getOperand(0).getDefiningOp()});
     return {reduce(*matchReduction(op))};
   }
   computeBody();
@@ -420,6 +452,16 @@ SmallVector<Value> BodyVectorizer::run() {
 }
 
 } // namespace
+
+Value mamba::createMask(OpBuilder &b, Location loc, unsigned axis, Value bound,
+                        ArrayRef<int64_t> shape) {
+  auto indexType = VectorType::get(shape[axis], b.getIndexType());
+  Value step = vector::StepOp::create(b, loc, indexType);
+  Value limit = vector::BroadcastOp::create(b, loc, indexType, bound);
+  Value isValid =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, step, limit);
+  return spread(b, loc, isValid, axis, shape);
+}
 
 SmallVector<Value> mamba::createVectors(OpBuilder &builder, linalg::LinalgOp op,
                                         ArrayRef<VectorOperand> operands,

@@ -69,9 +69,10 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
       for at once; 0: `mamba-pipeline`'s own number).
     * `blocks`: blocks that a multiprocessor shall hold at a time, which bounds
       the registers of a thread.
+    * `tf32`: products of f32 matrices by tensor cores, which round the factors
+      to tf32 (11 significant bits); otherwise they are multiply-adds of f32.
 
     ```mlir
-    #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>
     #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64 warps 4 stages 2 blocks 3>
     ```
   }];
@@ -82,12 +83,14 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     DefaultValuedParameter<"int64_t", "0">:$reduction,
     DefaultValuedParameter<"int64_t", "4">:$warps,
     DefaultValuedParameter<"int64_t", "0">:$stages,
-    DefaultValuedParameter<"int64_t", "1">:$blocks
+    DefaultValuedParameter<"int64_t", "1">:$blocks,
+    DefaultValuedParameter<"bool", "false">:$tf32
   );
   let assemblyFormat = [{
     `<` $schedule `tile` `[` $tile `]` (`inner` `[` $inner^ `]`)?
     (`reduction` $reduction^)?
-    (`warps` $warps^)? (`stages` $stages^)? (`blocks` $blocks^)? `>`
+    (`warps` $warps^)? (`stages` $stages^)? (`blocks` $blocks^)?
+    (`tf32` $tf32^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -130,6 +130,8 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "Shared memory that a block's temporaries may take, in bytes (0: "
            "the target's limit)">,
+    Option<"tf32", "tf32", "bool", "false",
+           "Multiply f32 matrices by tensor cores, in tf32">,
     ListOption<"plans", "plan", "std::string",
                "Plans to use instead: OPERATION=#mamba.plan<...>">
   ];
@@ -230,9 +232,9 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
   let summary = "Keep the tiles of blocks in vectors";
   let description = [{
     Rewrites the program of every loop over blocks that holds a contraction of
-    matrices, or sums the rows of a matrix multiplied by something: what one
-    linalg operation hands to the next is a vector, whose shape is the smallest
-    constant that bounds the tile's sizes. Only what comes
+    matrices or a prefix sum, or sums the rows of a matrix multiplied by
+    something: what one linalg operation hands to the next is a vector, whose
+    shape is the smallest constant that bounds the tile's sizes. Only what comes
     from outside of the block is read from a tensor, by `vector.transfer_read`,
     and only results are written to one. Elements past the end of a tile are
     zero where read and not written; where they would enter a sum, computed ones
@@ -242,6 +244,13 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
     read of a vector, under the condition of an `scf.if` around it if that comes
     from outside. A tile of no element or one along a dimension stays such a
     dimension of what is written.
+
+    A linalg operation that adds `select(j <= i, term, 0.0)` over a loop `j`, with
+    f32 terms that do not depend on `i`, is an inclusive prefix sum and becomes a
+    `vector.scan`. It need not add in order: the result differs by rounding only,
+    about 1e-7 of the sum of the terms' absolute values. Where a tile is inserted
+    as the first elements of a tile with the same bounds, such as one of zeros, a
+    comparison of positions with sizes selects between the two.
 
     A loop has `mamba.vectorized` afterwards. If any of its operations cannot
     work on vectors, a remark says why, and the loop stays as it is.
@@ -270,7 +279,8 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
   }];
   let options = [
     Option<"all", "all", "bool", "false",
-           "Also loops over blocks without a contraction or sum of products">,
+           "Also loops over blocks without a contraction, a prefix sum or a sum "
+           "of products">,
     Option<"maxElements", "max-elements", "int64_t", "65536",
            "Elements that a vector may have">
   ];
