@@ -121,18 +121,35 @@ func.func @chunk_out_too_large(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128x
 
 // -----
 
-// CHECK-LABEL: func @ssu
-// SMALL-LABEL: func @ssu
+// Rows by the bytes of the state that a thread then holds: 16 of 128 f32 in 4
+// warps.
+// CHECK-LABEL: func @ssu(
+// SMALL-LABEL: func @ssu(
 func.func @ssu(%state: tensor<?x24x64x128xf32>, %x: tensor<?x24x64xbf16>,
                %dt: tensor<?x24xbf16>, %A: tensor<24xf32>, %B: tensor<?x1x128xbf16>)
     -> (tensor<?x24x64xbf16>, tensor<?x24x64x128xf32>) {
-  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 16]>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 8]>
+  // CHECK: #mamba.plan<simple tile[1, 1, 16]>
+  // SMALL: #mamba.plan<simple tile[1, 1, 8] warps 2>
   %y, %new = mamba.ssu state(%state : tensor<?x24x64x128xf32>) x(%x : tensor<?x24x64xbf16>)
       dt(%dt : tensor<?x24xbf16>) A(%A : tensor<24xf32>) B(%B : tensor<?x1x128xbf16>)
       C(%B : tensor<?x1x128xbf16>) -> y(tensor<?x24x64xbf16>)
       new_state(tensor<?x24x64x128xf32>)
   return %y, %new : tensor<?x24x64xbf16>, tensor<?x24x64x128xf32>
+}
+
+// -----
+
+// Narrower elements: more rows. Rows divide the head dim.
+// CHECK-LABEL: func @ssu_narrow(
+func.func @ssu_narrow(%state: tensor<?x24x80x64xbf16>, %x: tensor<?x24x80xbf16>,
+                      %dt: tensor<?x24xbf16>, %A: tensor<24xf32>, %B: tensor<?x1x64xbf16>)
+    -> (tensor<?x24x80xbf16>, tensor<?x24x80x64xbf16>) {
+  // CHECK: #mamba.plan<simple tile[1, 1, 16] warps 1>
+  %y, %new = mamba.ssu state(%state : tensor<?x24x80x64xbf16>) x(%x : tensor<?x24x80xbf16>)
+      dt(%dt : tensor<?x24xbf16>) A(%A : tensor<24xf32>) B(%B : tensor<?x1x64xbf16>)
+      C(%B : tensor<?x1x64xbf16>) -> y(tensor<?x24x80xbf16>)
+      new_state(tensor<?x24x80x64xbf16>)
+  return %y, %new : tensor<?x24x80xbf16>, tensor<?x24x80x64xbf16>
 }
 
 // -----

@@ -128,6 +128,27 @@ def test_ssu(simulator, target, config):
         np.testing.assert_array_equal(outs["new_state"][untouched], arrays["state"][untouched])
 
 
+# Sizes at which threads hold parts of rows, nothing, or more than a line of
+# memory; blocks of fewer warps.
+SSU_SIZES = [
+    SsuConfig(head_dim=20, state_dim=48, dtype="bf16", z=True),
+    SsuConfig(head_dim=5, state_dim=96, dtype="bf16", state_dtype="bf16", tokens=3,
+              intermediate_states=True, indices="padded"),
+    SsuConfig(head_dim=1, state_dim=80, indices="padded"),
+    SsuConfig(head_dim=1, state_dim=1),
+    SsuConfig(head_dim=7, state_dim=3, dtype="bf16", state_dtype="f16", tokens=2),
+    SsuConfig(head_dim=64, state_dim=512, dtype="f16", state_dtype="f16", tokens=2, z=True),
+    SsuConfig(head_dim=2, state_dim=1024),
+]
+
+
+@pytest.mark.parametrize("config", SSU_SIZES, ids=lambda config: config.label)
+def test_ssu_sizes(simulator, config):
+    arrays = config.inputs(13, 3)
+    outs = simulator.run(config.flags(), "sm_90a", arrays, config.result_dtypes())
+    tolerance.check_all(outs, config.reference(arrays), config.bounds())
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_order_of_warps_does_not_matter(simulator, seed):
     """Seeds permute warps and blocks; results have the same bits."""

@@ -34,8 +34,7 @@ LogicalResult ConvertLayoutOp::verify() {
   auto type = cast<VectorType>(getSource().getType());
   if (int64_t(layout.getOuts().size()) != type.getRank())
     return emitOpError("expected a layout of ")
-           << type.getRank() << " dimensions, got "
-           << layout.getOuts().size();
+           << type.getRank() << " dimensions, got " << layout.getOuts().size();
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {
     uint64_t padded = llvm::PowerOf2Ceil(size);
     if (layout.getOuts()[dim].size() != padded)

@@ -32,6 +32,9 @@ constexpr int64_t kSwizzledAlignment = 1024;
 constexpr int64_t kPassTokens = 128;
 /// Registers of a thread of chunk_out besides those of the products.
 constexpr int64_t kOtherRegisters = 68;
+/// Bytes of the state that a thread of ssu holds: several loads at once, few
+/// enough registers that many threads have theirs in flight.
+constexpr int64_t kStateBytesPerThread = 64;
 /// Shared memory that the system takes for each block.
 constexpr int64_t kReservedBytes = 1024;
 
@@ -96,7 +99,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     }
     limits = gpu->limits;
     limit = sharedBytes ? sharedBytes : limits.sharedBytesPerBlock;
-    if (schedule != "auto" && !symbolizeSchedule(schedule)) {
+    std::optional<Schedule> named = symbolizeSchedule(schedule);
+    if (schedule != "auto" && (!named || *named == Schedule::Simple)) {
       emitError(UnknownLoc::get(&getContext()))
           << "expected option 'schedule' to be auto, three_kernel or "
              "chunk_parallel, got '"
@@ -150,6 +154,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   PlanAttr choose(MambaTileOpInterface op) {
     if (auto state = dyn_cast<ChunkStateOp>(op.getOperation()))
       return becomesPartOfPass(state) ? PlanAttr() : chooseChunkParallel(op);
+    if (auto ssu = dyn_cast<SsuOp>(op.getOperation()))
+      return chooseSimple(ssu);
     if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
       return chooseTiledOut(out);
     if (!isFused)
@@ -264,6 +270,29 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         {rows, 0}, steps, warps, /*stages=*/1, blocks, usesTf32(problem));
   }
 
+  /// A block holds rows of one head's state in the registers of its threads.
+  PlanAttr chooseSimple(SsuOp op) {
+    Problem problem = getProblem(op);
+    auto type = cast<RankedTensorType>(op.getState().getType());
+    int64_t rowBytes = problem.stateDim * type.getElementTypeBitWidth() / 8;
+    int64_t warps = 4;
+    auto getRows = [&] {
+      return std::max<int64_t>(1, kStateBytesPerThread * 32 * warps / rowBytes);
+    };
+    // Without vectors: the state in f32 and with a rounded copy.
+    int64_t fitting = problem.sharedBytes / (problem.stateDim * 8);
+    int64_t rows = chooseDivisor(
+        problem.headDim,
+        std::clamp<int64_t>(getRows(), 1, std::max<int64_t>(1, fitting)));
+    while (warps > 1 && getRows() >= 2 * rows)
+      warps /= 2;
+    SmallVector<int64_t> tile = op.getUnitTile();
+    tile[2] = rows;
+    return PlanAttr::get(&getContext(), Schedule::Simple, tile, {},
+                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1,
+                         /*tf32=*/false);
+  }
+
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
     Problem problem = getProblem(op);
     SmallVector<int64_t> tile = op.getUnitTile(), inner;
@@ -304,11 +333,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           inner = {0, columns, 0};
           reduction = tokens < problem.chunk ? tokens : 0;
         })
-        .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); })
-        .Case<SsuOp>([&](auto) {
-          warps = 4;
-          tile[2] = chooseStateRows(problem);
-        });
+        .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
                          reduction, warps, /*stages=*/0, /*blocks=*/1,
                          usesTf32(problem));

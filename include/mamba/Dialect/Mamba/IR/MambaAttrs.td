@@ -27,9 +27,11 @@ def Mamba_ScheduleChunkParallel
     : I32EnumAttrCase<"ChunkParallel", 0, "chunk_parallel">;
 def Mamba_ScheduleThreeKernel
     : I32EnumAttrCase<"ThreeKernel", 1, "three_kernel">;
+def Mamba_ScheduleSimple : I32EnumAttrCase<"Simple", 2, "simple">;
 def Mamba_Schedule : I32EnumAttr<"Schedule",
-    "how the chunked scan is spread over kernels",
-    [Mamba_ScheduleChunkParallel, Mamba_ScheduleThreeKernel]> {
+    "how operations are spread over kernels",
+    [Mamba_ScheduleChunkParallel, Mamba_ScheduleThreeKernel,
+     Mamba_ScheduleSimple]> {
   let cppNamespace = "::mamba";
   let genSpecializedAttr = 0;
 }
@@ -38,6 +40,8 @@ def Mamba_ScheduleAttr : EnumAttr<Mamba_Dialect, Mamba_Schedule, "schedule"> {
     `chunk_parallel`: every chunk operation is a kernel. `three_kernel`: what
     the chunks add to the state is computed in the loop over chunks that sums
     it, by the kernel of `mamba.state_pass`, and never lies in global memory.
+    `simple`, of `mamba.ssu`: one kernel, whose block reads some rows of one
+    head's state, runs through the tokens and writes the rows back.
   }];
   let assemblyFormat = "$value";
 }
