@@ -17,7 +17,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 model=mamba2-130m
-targets=(sm_90a sm_100a sm_103a sm_120a)
+targets=(sm_80 sm_90a sm_100a sm_103a sm_120a)
 output=build/quickstart
 step=0
 

@@ -15,6 +15,14 @@ using namespace llvm;
 namespace mamba {
 namespace {
 
+constexpr GpuLimits ampereLimits() {
+  GpuLimits limits;
+  limits.sharedBytesPerBlock = 163 * 1024;
+  limits.sharedBytesPerSM = 164 * 1024;
+  limits.threadsPerSM = 2048;
+  return limits;
+}
+
 constexpr GpuLimits dataCenterLimits() {
   GpuLimits limits;
   limits.sharedBytesPerBlock = 227 * 1024;
@@ -31,7 +39,16 @@ constexpr GpuLimits workstationLimits() {
   return limits;
 }
 
+/// Clusters came with sm_90.
+constexpr GpuLimits withoutClusters(GpuLimits limits) {
+  limits.clusterSize = 1;
+  return limits;
+}
+
 constexpr Target targets[] = {
+    {"sm_80", "sm_80", "+ptx70", withoutClusters(ampereLimits()), 108},
+    {"sm_86", "sm_86", "+ptx71", withoutClusters(workstationLimits()), 0},
+    {"sm_89", "sm_89", "+ptx78", withoutClusters(workstationLimits()), 0},
     {"sm_90a", "sm_90a", "+ptx80", dataCenterLimits(), 132},
     {"sm_100a", "sm_100a", "+ptx86", dataCenterLimits(), 148},
     {"sm_103a", "sm_103a", "+ptx88", dataCenterLimits(), 0},
@@ -39,14 +56,18 @@ constexpr Target targets[] = {
     {"cpu", "", "", GpuLimits{0, 0, 0, 0, 0, 0, 0}, 0},
 };
 
-/// The nearest name that few enough edits lead to, or null.
+/// The nearest name that few enough edits lead to, or null. Of the nearest ones
+/// it is the one that goes on like `name`: for sm_90 sm_90a, not sm_80.
 const Target *closest(StringRef name, ArrayRef<Target> candidates) {
   const Target *best = nullptr;
   unsigned bestDistance = 3; // Further away a suggestion is noise.
   for (const Target &target : candidates) {
     unsigned distance = name.edit_distance_insensitive(
         target.name, /*AllowReplacements=*/true, bestDistance);
-    if (distance < bestDistance) {
+    bool goesOn = best && distance == bestDistance &&
+                  target.name.starts_with(name) &&
+                  !best->name.starts_with(name);
+    if (distance < bestDistance || goesOn) {
       best = &target;
       bestDistance = distance;
     }

@@ -9,7 +9,8 @@ _OF_TORCH = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "flo
 _NAMES = {f"torch.{of_torch}": name for name, of_torch in _OF_TORCH.items()}
 _names_of_dtypes = {}  # the same by dtype, as str() takes long
 # By compute capability.
-_TARGETS = {(9, 0): "sm_90a", (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120a"}
+_TARGETS = {(8, 0): "sm_80", (8, 6): "sm_86", (8, 9): "sm_89", (9, 0): "sm_90a",
+            (10, 0): "sm_100a", (10, 3): "sm_103a", (12, 0): "sm_120a"}
 _targets_of_devices = {}
 
 
@@ -41,13 +42,20 @@ def target(tensor):
     if found is None:
         import torch
         capability = torch.cuda.get_device_capability(tensor.device)
-        if capability not in _TARGETS:
+        name = _TARGETS.get(capability) or _newest_before(capability)
+        if name is None:
             known = ", ".join(f"{name} ({major}.{minor})"
                               for (major, minor), name in _TARGETS.items())
             raise DriverError(f"no target is for {tensor.device}, of compute capability "
                               f"{capability[0]}.{capability[1]}; there are {known}")
-        found = _targets_of_devices[tensor.device] = _TARGETS[capability]
+        found = _targets_of_devices[tensor.device] = name
     return found
+
+
+def _newest_before(capability):
+    """The newest target whose PTX also runs on this later architecture."""
+    older = [c for c, name in _TARGETS.items() if not name.endswith("a") and c < capability]
+    return _TARGETS[max(older)] if older else None
 
 
 def cast(tensor, name):

@@ -176,7 +176,11 @@ def test_other_gpus(torch, driver, folder, registered):
     with pytest.raises(NoKernelError, match="--target=sm_120a --emit=bundle"):
         ops.run_ssd(**ssd_operands(folder))
     _torch._targets_of_devices.clear()
-    torch.capability = (8, 0)
-    with pytest.raises(DriverError, match=r"no target is for cuda:1, of compute capability 8.0; "
-                                          r"there are sm_90a \(9.0\), "):
+    torch.capability = (12, 1)
+    with pytest.raises(NoKernelError, match="--target=sm_89 --emit=bundle"):
+        ops.run_ssd(**ssd_operands(folder))
+    _torch._targets_of_devices.clear()
+    torch.capability = (7, 5)
+    with pytest.raises(DriverError, match=r"no target is for cuda:1, of compute capability 7.5; "
+                                          r"there are sm_80 \(8.0\), "):
         ops.run_ssd(**ssd_operands(folder))

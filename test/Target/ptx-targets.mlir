@@ -2,10 +2,16 @@
 
 // REQUIRES: ptxas
 // RUN: rm -rf %t && mkdir %t
+// RUN: mamba-opt %s -o %t/out.mlir --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm{target=sm_80}),mamba-serialize{target=sm_80},mamba-write-bundle{target=sm_80 folder=%t/sm_80})'
+// RUN: mamba-opt %s -o %t/out.mlir --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm{target=sm_86}),mamba-serialize{target=sm_86},mamba-write-bundle{target=sm_86 folder=%t/sm_86})'
+// RUN: mamba-opt %s -o %t/out.mlir --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm{target=sm_89}),mamba-serialize{target=sm_89},mamba-write-bundle{target=sm_89 folder=%t/sm_89})'
 // RUN: mamba-opt %s -o %t/out.mlir --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm{target=sm_90a}),mamba-serialize{target=sm_90a},mamba-write-bundle{target=sm_90a folder=%t/sm_90a})'
 // RUN: mamba-opt %s -o %t/out.mlir --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm{target=sm_100a}),mamba-serialize{target=sm_100a},mamba-write-bundle{target=sm_100a folder=%t/sm_100a})'
 // RUN: mamba-opt %s -o %t/out.mlir --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm{target=sm_103a}),mamba-serialize{target=sm_103a},mamba-write-bundle{target=sm_103a folder=%t/sm_103a})'
 // RUN: mamba-opt %s -o %t/out.mlir --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm{target=sm_120a}),mamba-serialize{target=sm_120a},mamba-write-bundle{target=sm_120a folder=%t/sm_120a})'
+// RUN: %ptxas -arch=sm_80 -v %t/sm_80/f.ptx -o %t/f.cubin 2>&1 | FileCheck %s --implicit-check-not=warning
+// RUN: %ptxas -arch=sm_86 -v %t/sm_86/f.ptx -o %t/f.cubin 2>&1 | FileCheck %s --implicit-check-not=warning
+// RUN: %ptxas -arch=sm_89 -v %t/sm_89/f.ptx -o %t/f.cubin 2>&1 | FileCheck %s --implicit-check-not=warning
 // RUN: %ptxas -arch=sm_90a -v %t/sm_90a/f.ptx -o %t/f.cubin 2>&1 | FileCheck %s --implicit-check-not=warning
 // RUN: %ptxas -arch=sm_100a -v %t/sm_100a/f.ptx -o %t/f.cubin 2>&1 | FileCheck %s --implicit-check-not=warning
 // RUN: %ptxas -arch=sm_103a -v %t/sm_103a/f.ptx -o %t/f.cubin 2>&1 | FileCheck %s --implicit-check-not=warning

@@ -4,6 +4,6 @@
 // RUN: not mamba-opt %s --mamba-serialize=target=sm_90 2>&1 | FileCheck %s
 
 // CHECK: error: unknown GPU target 'sm_90', did you mean 'sm_90a'?
-// CHECK-SAME: (known targets: sm_90a, sm_100a, sm_103a, sm_120a)
+// CHECK-SAME: (known targets: sm_80, sm_86, sm_89, sm_90a, sm_100a, sm_103a, sm_120a)
 gpu.module @empty {
 }

@@ -269,8 +269,8 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
   ];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
-    "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
-    "mlir::NVVM::NVVMDialect", "mlir::nvgpu::NVGPUDialect",
+    "mlir::gpu::GPUDialect", "mlir::LLVM::LLVMDialect",
+    "mlir::memref::MemRefDialect", "mlir::NVVM::NVVMDialect", "mlir::nvgpu::NVGPUDialect",
     "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
   ];
 }

@@ -23,8 +23,8 @@ namespace mamba {
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> target{
       *this, "target",
-      llvm::cl::desc("target of the code: cpu, sm_90a, sm_100a, sm_103a or "
-                     "sm_120a"),
+      llvm::cl::desc("target of the code: cpu, sm_80, sm_86, sm_89, sm_90a, "
+                     "sm_100a, sm_103a or sm_120a"),
       llvm::cl::init("sm_90a")};
   Option<std::string> schedule{
       *this, "schedule",

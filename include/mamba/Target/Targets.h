@@ -40,7 +40,7 @@ struct GpuLimits {
 
 /// One row of the table. All strings live as long as the process.
 struct Target {
-  /// The name users write and bundles record: "sm_90a", ..., or "cpu".
+  /// The name users write and bundles record: "sm_80", ..., or "cpu".
   llvm::StringRef name;
   /// LLVM's name of the processor, e.g. "sm_90a". Empty for "cpu".
   llvm::StringRef chip;
@@ -49,8 +49,8 @@ struct Target {
   llvm::StringRef features;
   /// All zero for "cpu".
   GpuLimits limits;
-  /// Multiprocessors of the product that the architecture is known by (H100 SXM
-  /// and H200, B200); 0 where there is no such product.
+  /// Multiprocessors of the product that the architecture is known by (A100,
+  /// H100 SXM and H200, B200); 0 where there is no such product.
   int64_t smCount = 0;
 
   bool isGpu() const { return !chip.empty(); }

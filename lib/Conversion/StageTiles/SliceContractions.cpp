@@ -71,6 +71,14 @@ static bool readsStagedTile(vector::TransferReadOp read) {
 /// True if a slice of the result is as good as the whole, however often one is
 /// made.
 static bool isCheap(Operation *op) {
+  // To cast again takes less than to keep a whole tile in registers.
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
+    Operation *source = op->getOperand(0).getDefiningOp();
+    return source &&
+           isa<vector::TransferReadOp, arith::ExtFOp, arith::TruncFOp>(
+               source) &&
+           isCheap(source);
+  }
   if (auto read = dyn_cast<vector::TransferReadOp>(op))
     return readsStagedTile(read);
   return op->hasTrait<OpTrait::ConstantLike>() || isa<vector::StepOp>(op);
@@ -159,7 +167,7 @@ Value Slicer::create(Value value, Slice slice) {
         return arith::ConstantOp::create(
             builder, op->getLoc(),
             DenseElementsAttr::get(type, constant.getSplatValue<Attribute>()));
-    } else if (!isCheap(op)) {
+    } else if (!isCheap(op) || isa<arith::ExtFOp, arith::TruncFOp>(op)) {
       SmallVector<Value> operands;
       for (Value operand : op->getOperands())
         operands.push_back(

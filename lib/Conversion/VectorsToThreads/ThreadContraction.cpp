@@ -8,7 +8,10 @@
 #include "ThreadProgram.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <map>
 
@@ -48,6 +51,27 @@ private:
 };
 
 } // namespace
+
+/// Keeps `values` where they are computed. Where only a branch needs a sum, the
+/// code generator would move the whole chain of multiplications there, but not
+/// the loads of what is multiplied: these would fill all registers. Takes no
+/// instruction.
+static void computeHere(OpBuilder &b, Location loc, ValueRange values) {
+  std::string constraints =
+      llvm::join(SmallVector<StringRef>(values.size(), "f"), ",");
+  LLVM::InlineAsmOp::create(
+      b, loc, TypeRange(), values, /*asm_string=*/"", constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
+/// Whether nothing but a further product takes the result.
+static bool isPartOfSum(vector::ContractionOp op) {
+  return llvm::all_of(op->getUses(), [](OpOperand &use) {
+    auto next = dyn_cast<vector::ContractionOp>(use.getOwner());
+    return next && use.get() == next.getAcc() && use.getOperandNumber() == 2;
+  });
+}
 
 LogicalResult ThreadProgram::rewriteContraction(vector::ContractionOp op) {
   std::optional<ContractionShape> shape = ContractionShape::get(op);
@@ -141,6 +165,8 @@ LogicalResult ThreadProgram::rewriteContraction(vector::ContractionOp op) {
                                             scalar(1, bValue, *bAt), contract);
       sum = arith::AddFOp::create(b, loc(), sum, product, contract);
     }
+  if (!isMma && !isPartOfSum(op))
+    computeHere(b, loc(), sums);
   SmallVector<Value> elements(accType.getDimSize(0));
   for (auto [place, sum] : llvm::zip_equal(cs.places, sums)) {
     if (!isMma) {

@@ -36,7 +36,7 @@ SHAPES = {
 }
 ONE_PER_SHAPE = [pytest.param(*shape, models[-1], id=models[-1])
                  for shape, models in SHAPES.items()]
-TARGETS = ["cpu", "sm_90a", "sm_100a", "sm_103a", "sm_120a"]
+TARGETS = ["cpu", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a"]
 
 
 @dataclass(frozen=True)

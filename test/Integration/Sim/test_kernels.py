@@ -14,7 +14,7 @@ from pairwise import all_pairs
 from simulator import FILE_DTYPE
 import tolerance
 
-TARGETS = ["sm_90a", "sm_100a", "sm_120a"]
+TARGETS = ["sm_80", "sm_90a", "sm_100a", "sm_120a"]
 
 SSD_FACTORS = {
     "target": TARGETS,

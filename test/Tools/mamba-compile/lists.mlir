@@ -6,6 +6,9 @@
 // MODELS: {{^}}codestral-mamba-7b 128 64 128 8 256
 
 // TARGETS: {{^}}name
+// TARGETS-NEXT: {{^}}sm_80 llvm, ptx, bundle 166912
+// TARGETS-NEXT: {{^}}sm_86 llvm, ptx, bundle 101376
+// TARGETS-NEXT: {{^}}sm_89 llvm, ptx, bundle 101376
 // TARGETS-NEXT: {{^}}sm_90a llvm, ptx, bundle
 // TARGETS-NEXT: {{^}}sm_100a
 // TARGETS-NEXT: {{^}}sm_103a

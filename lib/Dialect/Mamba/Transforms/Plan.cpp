@@ -35,6 +35,8 @@ constexpr int64_t kOtherRegisters = 68;
 /// Bytes of the state that a thread of ssu holds: several loads at once, few
 /// enough registers that many threads have theirs in flight.
 constexpr int64_t kStateBytesPerThread = 64;
+/// Further ones where sequences are packed.
+constexpr int64_t kPackedRegisters = 4;
 /// Shared memory that the system takes for each block.
 constexpr int64_t kReservedBytes = 1024;
 
@@ -217,13 +219,23 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   PlanAttr chooseTiledOut(ChunkOutOp out) {
     Problem problem = getProblem(out);
     int64_t bytes = problem.elementBytes, warps = 4;
-    int64_t rows = std::min<int64_t>(64, problem.chunk), steps = rows;
+    // Multiply-adds of products without tensor cores are all written out.
+    int64_t rows = std::min<int64_t>(bytes == 2 ? 64 : 32, problem.chunk);
+    int64_t steps = rows;
     int64_t columns = problem.headDim;
+    Type inputs = getElementTypeOrSelf(out.getC().getType()),
+         states = getElementTypeOrSelf(out.getChunkStates().getType());
+    bool isMixed = bytes == 2 && !states.isF32() && states != inputs;
     // In shared memory: rows of C, B, x and what the result's rows are scaled
     // and gated with, and the state; steps and sums of the tokens.
     auto getStaged = [&] {
       int64_t tiles = out.getZ() ? 3 : 2;
-      return getStagedBytes(rows, problem.stateDim, bytes) +
+      // The positions of both in packed sequences, and sums of products without
+      // tensor cores, which go through it to those with them.
+      int64_t others = out.getSeqIdx() ? 2 * kSwizzledAlignment : 0;
+      if (isMixed)
+        others += getStagedBytes(rows, columns, 4);
+      return others + getStagedBytes(rows, problem.stateDim, bytes) +
              getStagedBytes(steps, problem.stateDim, bytes) +
              getStagedBytes(columns, problem.stateDim, bytes) +
              tiles * getStagedBytes(rows, columns, bytes) +
@@ -243,6 +255,18 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       else
         break;
     }
+    // Registers of a thread: the products, and as many for everything else as
+    // was measured. Gating needs those of some tiles of the result.
+    int64_t threads = 32 * warps;
+    auto getRegisters = [&] {
+      int64_t products = rows * (steps + 2 * columns);
+      int64_t gate = out.getZ() ? rows * columns * 11 / 4 : 0;
+      return llvm::divideCeil(products + gate, threads) + kOtherRegisters +
+             (out.getSeqIdx() ? kPackedRegisters : 0);
+    };
+    while (bytes == 2 && rows > 16 &&
+           int64_t(getRegisters()) > limits.registersPerThread)
+      rows = steps = rows / 2;
     auto countBlocks = [&] {
       return limits.sharedBytesPerSM / (getStaged() + kReservedBytes);
     };
@@ -252,15 +276,9 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       if (countBlocks() < 2)
         steps *= 2;
     }
-    // Registers of a thread: the products, and as many for everything else as
-    // was measured.
-    int64_t threads = 32 * warps;
-    int64_t registers =
-        llvm::divideCeil(rows * (steps + 2 * columns), threads) +
-        kOtherRegisters;
     int64_t blocks = std::min<int64_t>(
         countBlocks(),
-        limits.registersPerSM / (threads * llvm::alignTo(registers, 8)));
+        limits.registersPerSM / (threads * llvm::alignTo(getRegisters(), 8)));
     blocks = bytes == 2 ? std::clamp<int64_t>(blocks, 1, 4) : 1;
     SmallVector<int64_t> tile = out.getUnitTile();
     tile[3] = columns == problem.headDim ? 0 : columns;
