@@ -41,6 +41,7 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
   MambaPlanPassOptions plan;
   plan.target = options.target;
   plan.schedule = options.schedule;
+  plan.tf32 = options.tf32;
   for (const std::string &text : options.plans)
     plan.plans.push_back(text);
   pm.addPass(createMambaPlanPass(plan));

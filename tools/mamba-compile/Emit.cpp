@@ -173,6 +173,7 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
   PipelineOptions pipeline;
   pipeline.target = options.target->name.str();
   pipeline.schedule = options.schedule;
+  pipeline.tf32 = options.tf32;
   for (const std::string &plan : options.plans)
     pipeline.plans.push_back(plan);
   Error error =

@@ -97,6 +97,10 @@ static cl::list<std::string>
              cl::desc("A plan instead of the chosen one, for example\n"
                       "chunk_out=#mamba.plan<three_kernel ...>"),
              cl::cat(outputCategory));
+static BoolFlag tf32Flag("tf32",
+                         "Multiply f32 matrices by tensor cores, which round\n"
+                         "factors to 11 significant bits (GPUs)",
+                         outputCategory);
 static BoolFlag timeFlag("time", "Report to standard error where time went",
                          outputCategory);
 
@@ -330,8 +334,9 @@ static Error parseRun(Options &options) {
     if (flag->isSet())
       return createStringError(Twine(flag == &outputFlag ? "-" : "--") +
                                flag->ArgStr + " contradicts --run");
-  if (!planFlag.empty())
-    return createStringError("--plan contradicts --run");
+  if (!planFlag.empty() || tf32Flag)
+    return createStringError(Twine(tf32Flag ? "--tf32" : "--plan") +
+                             " contradicts --run");
   if (options.target->isGpu())
     return createStringError("--run runs on the cpu, got --target=" +
                              options.target->name);
@@ -394,6 +399,10 @@ static Error parseStage(Options &options) {
   if (!planFlag.empty() && !isGpu)
     return createStringError("--plan needs the --target of a GPU "
                              "(--list-targets lists them)");
+  if (tf32Flag && !isGpu)
+    return createStringError("--tf32 needs the --target of a GPU "
+                             "(--list-targets lists them)");
+  options.tf32 = tf32Flag;
   options.plans.assign(planFlag.begin(), planFlag.end());
   if (mcpuFlag.isSet() && (isGpu || (options.stage != Stage::Object &&
                                      options.stage != Stage::Bundle)))

@@ -39,6 +39,7 @@ struct Options {
   Stage stage = Stage::Object;
   std::string schedule = "auto";
   std::vector<std::string> plans;
+  bool tf32 = false;
   std::string output;
   std::string cpu;
 

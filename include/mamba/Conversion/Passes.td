@@ -103,12 +103,14 @@ def NarrowIndicesPass : Pass<"mamba-narrow-indices", "mlir::gpu::GPUModuleOp"> {
 
     ```mlir
     %rows = arith.addi %i_broadcast, %step : vector<64xindex>
+    ...
     %mask = arith.cmpi ule, %column_steps, %row_steps : vector<64x64xindex>
     ```
 
     After (`%d` is `%i` minus the columns' base, as i32):
 
     ```mlir
+    ...
     %mask = arith.cmpi sle, %columns, %rows_plus_d : vector<64x64xi32>
     ```
   }];
@@ -136,6 +138,11 @@ def AssignLayoutsPass : Pass<"mamba-assign-layouts", "mlir::gpu::GPUModuleOp"> {
       dimension, so that no sum crosses warps.
     * Results of contractions and scans say where what is computed from them is, loops
       included; then uses say where what they read is.
+    * A sum along rows that is left then has eight lanes at 128 bytes of a row
+      in memory, 16 bytes each, the rest of the row behind them in the same
+      lanes, and other rows in other lanes and in the warps; more lanes to a
+      row if there are few. Along columns it is the warps that split the rows,
+      so that no sum leaves a warp. What it is computed from follows.
     * A read of global memory that would have its lanes in different rows has
       them side by side in the rows instead, and is converted afterwards.
     * Before a write to memory a thread exchanges elements with its neighbours
@@ -205,7 +212,8 @@ def DistributePass : Pass<"mamba-distribute", "mlir::gpu::GPUModuleOp"> {
     A kernel with `mamba.vectorized` holds vectors of a block instead, whose
     layouts `mamba-assign-layouts` gave. Each becomes the one-dimensional vector
     of the elements that a thread holds; reads and writes of global memory get
-    the predicates of their bounds, tiles in shared memory are read by
+    the predicates of their bounds, all in one branch for a dimension of one
+    element, tiles in shared memory are read by
     `nvgpu.ldmatrix` or wide loads, `mamba.async_copy` becomes
     `nvgpu.device_async_copy` of a thread's share, and contractions become
     `nvgpu.mma.sync` or multiply-adds. A `vector.scan` (inclusive sums of 32-bit

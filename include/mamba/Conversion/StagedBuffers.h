@@ -18,6 +18,8 @@
 
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 
@@ -44,6 +46,10 @@ bool isStagedBuffer(mlir::Operation *alloc);
 
 /// The span of a staged buffer; 0 without one.
 int64_t getSwizzle(mlir::Operation *alloc);
+
+/// Closes a group of copies.
+mlir::nvgpu::DeviceAsyncCreateGroupOp createCopyGroup(mlir::OpBuilder &builder,
+                                                      mlir::Location loc);
 
 /// The bytes from one stage to the next of a buffer of `type`.
 int64_t getStageBytes(mlir::MemRefType type, int64_t swizzle);

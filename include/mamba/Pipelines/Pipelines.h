@@ -31,6 +31,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc("how GPUs compute the chunked scan: auto, three_kernel or "
                      "chunk_parallel"),
       llvm::cl::init("auto")};
+  Option<bool> tf32{
+      *this, "tf32",
+      llvm::cl::desc("multiply f32 matrices by tensor cores, in tf32"),
+      llvm::cl::init(false)};
   ListOption<std::string> plans{
       *this, "plan",
       llvm::cl::desc("plans to use instead of the chosen ones, "

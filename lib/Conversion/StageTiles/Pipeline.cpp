@@ -229,8 +229,7 @@ void Pipeliner::createCopies(Value iv, Value end, OpFoldResult stage) {
       AsyncCopyOp::create(rewriter, copy.op.getLoc(), get(copy.op.getSource()),
                           createView(copy, stage));
   });
-  token = nvgpu::DeviceAsyncCreateGroupOp::create(rewriter, loop.getLoc(),
-                                                  ValueRange());
+  token = createCopyGroup(rewriter, loop.getLoc());
 }
 
 Value Pipeliner::createLoad(memref::LoadOp load, Value iv, Value end,

@@ -343,8 +343,7 @@ void Stager::createGroups(Block *block, ArrayRef<StagedTile *> tiles) {
     Location loc = group.tiles.front()->reads.front().getLoc();
     for (StagedTile *tile : group.tiles)
       createCopy(builder, *tile);
-    group.op =
-        nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, ValueRange());
+    group.op = createCopyGroup(builder, loc);
     last[ready] = group.op;
     for (StagedTile *tile : group.tiles)
       if (!group.firstUse || tile->firstUse->isBeforeInBlock(group.firstUse))

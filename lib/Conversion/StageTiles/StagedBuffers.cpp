@@ -44,3 +44,13 @@ int64_t mamba::getStageBytes(MemRefType type, int64_t swizzle) {
 int64_t mamba::getStagedBytes(MemRefType type, int64_t swizzle) {
   return type.getDimSize(0) * getStageBytes(type, swizzle);
 }
+
+nvgpu::DeviceAsyncCreateGroupOp mamba::createCopyGroup(OpBuilder &builder,
+                                                       Location loc) {
+  auto group =
+      nvgpu::DeviceAsyncCreateGroupOp::create(builder, loc, ValueRange());
+  // Without an attribute the parser takes the next line's result for an operand
+  // (docs/upstream-workarounds.md).
+  group->setAttr("mamba.group", builder.getUnitAttr());
+  return group;
+}

@@ -56,6 +56,7 @@ public:
 
 private:
   LogicalResult decideContraction(vector::ContractionOp contraction);
+  void decideReduction(vector::MultiDimReductionOp reduction);
   LogicalResult decideScan(vector::ScanOp scan);
   /// Which way the warps split the result of a contraction.
   WarpSplit splitWarps(vector::ContractionOp contraction,
@@ -150,9 +151,59 @@ bool Assigner::set(Value value, std::optional<LinearLayout> layout) {
   return layouts.try_emplace(value, *layout).second;
 }
 
+/// Bytes of the elements that `value`, of shape `shape`, is computed from.
+static unsigned findReadBytes(Value value, ArrayRef<int64_t> shape,
+                              llvm::DenseSet<Value> &seen) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  if (!type || type.getShape() != shape || !seen.insert(value).second)
+    return 0;
+  SmallVector<Value> sources;
+  Operation *op = value.getDefiningOp();
+  if (!op) {
+    auto loop = dyn_cast<scf::ForOp>(value.getParentBlock()->getParentOp());
+    if (!loop)
+      return 0;
+    auto argument = cast<BlockArgument>(value);
+    sources.push_back(loop.getTiedLoopInit(argument)->get());
+    sources.push_back(loop.getTiedLoopYieldedValue(argument)->get());
+  } else if (isa<vector::TransferReadOp>(op)) {
+    return getElementBytes(type);
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    sources.push_back(branch.thenYield().getOperand(number));
+    sources.push_back(branch.elseYield().getOperand(number));
+  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    sources.push_back(loop.getTiedLoopRegionIterArg(cast<OpResult>(value)));
+  } else if (isElementwise(op)) {
+    llvm::append_range(sources, op->getOperands());
+  }
+  unsigned bytes = 0;
+  for (Value source : sources)
+    bytes = std::max(bytes, findReadBytes(source, shape, seen));
+  return bytes;
+}
+
+void Assigner::decideReduction(vector::MultiDimReductionOp reduction) {
+  VectorType type = reduction.getSourceVectorType();
+  llvm::DenseSet<Value> seen;
+  unsigned bytes = findReadBytes(reduction.getSource(), type.getShape(), seen);
+  set(reduction.getSource(),
+      getReductionLayout(
+          mamba::getPaddedShape(type), reduction.getReductionMask(),
+          bytes ? bytes : getElementBytes(type), warps, kVectorBytes));
+}
+
 /// From operands to results. True if it decided something.
 bool Assigner::spreadForward(Operation *op) {
   bool changed = false;
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    for (OpResult result : branch.getResults())
+      for (scf::YieldOp yield : {branch.thenYield(), branch.elseYield()})
+        if (auto it = layouts.find(yield.getOperand(result.getResultNumber()));
+            it != layouts.end())
+          changed |= set(result, LinearLayout(it->second));
+    return changed;
+  }
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
     for (unsigned i = 0; i < loop.getNumResults(); ++i) {
@@ -361,12 +412,29 @@ LogicalResult Assigner::run() {
     SmallVector<Operation *> order;
     kernel.walk<WalkOrder::PreOrder>(
         [&](Operation *op) { order.push_back(op); });
-    for (Operation *op : llvm::reverse(order))
-      for (Value value : op->getResults())
-        spreadBackward(value);
+    // What a branch yields follows from the branch's results.
+    size_t known;
+    do {
+      known = layouts.size();
+      for (Operation *op : llvm::reverse(order))
+        for (Value value : op->getResults())
+          spreadBackward(value);
+    } while (layouts.size() != known);
   };
   forward();
   backward();
+  kernel.walk([&](vector::MultiDimReductionOp reduction) {
+    if (layouts.contains(reduction.getSource()))
+      return;
+    decideReduction(reduction);
+    // What enters a loop follows from what the loop carries.
+    size_t known;
+    do {
+      known = layouts.size();
+      forward();
+      backward();
+    } while (layouts.size() != known);
+  });
   // What neither a contraction nor a use of one decides: from the largest
   // vectors that memory sees.
   kernel.walk([&](vector::TransferReadOp read) {

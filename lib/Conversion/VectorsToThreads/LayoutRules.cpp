@@ -11,12 +11,16 @@
 #include "mamba/Layout/Fragments.h"
 #include "mamba/Layout/Padding.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mamba;
+
+/// What memory moves at once.
+static constexpr unsigned kLineBytes = 128;
 
 SmallVector<uint32_t, 4> mamba::getExtents(VectorType type) {
   return SmallVector<uint32_t, 4>(type.getShape());
@@ -145,13 +149,19 @@ ContractionStrategy mamba::chooseStrategy(vector::ContractionOp contraction,
                 lhs == contraction.getRhsType().getElementType() &&
                 getElementTypeOrSelf(contraction.getAccType()).isF32();
   // Whole fragments, of which padding takes none apart.
-  auto accType = cast<VectorType>(contraction.getAccType());
   auto aType = cast<VectorType>(contraction->getOperand(shape.a).getType());
-  bool fits = accType.getDimSize(0) % 16 == 0 &&
-              accType.getDimSize(1) % 8 == 0 &&
-              aType.getDimSize(shape.aTransposed ? 0 : 1) % 16 == 0;
-  return isHalf && fits ? ContractionStrategy::MmaSync
-                        : ContractionStrategy::Fma;
+  int64_t steps = aType.getDimSize(shape.aTransposed ? 0 : 1);
+  bool fits = shape.extentM % 16 == 0 && shape.extentN % 8 == 0;
+  if (isHalf && fits && steps % 16 == 0)
+    return ContractionStrategy::MmaSync;
+  auto kernel = contraction->getParentOfType<gpu::GPUFuncOp>();
+  auto plan =
+      kernel ? kernel->getAttrOfType<PlanAttr>(kPlanAttrName) : PlanAttr();
+  bool isSingle =
+      lhs.isF32() && contraction.getRhsType().getElementType().isF32();
+  if (plan && plan.getTf32() && isSingle && fits && steps % 8 == 0)
+    return ContractionStrategy::MmaTf32;
+  return ContractionStrategy::Fma;
 }
 
 /// Lanes along the columns, and neighbouring columns of a thread: powers of two
@@ -168,7 +178,7 @@ getFmaColumns(const ContractionShape &shape) {
 std::pair<uint32_t, uint32_t>
 mamba::getFragmentSizes(const ContractionShape &shape,
                         ContractionStrategy strategy) {
-  if (strategy == ContractionStrategy::MmaSync)
+  if (strategy != ContractionStrategy::Fma)
     return {16, 8};
   auto [lanes, elements] = getFmaColumns(shape);
   return {32 / lanes, lanes * elements};
@@ -205,7 +215,8 @@ ContractionLayouts mamba::getContractionLayouts(const ContractionShape &shape,
     layouts = getFmaLayouts(shape, warps);
   } else {
     auto get = [&](MmaOperand operand, uint32_t rows, uint32_t columns) {
-      return mmaLayout(operand, 16, {rows, columns}, warps.m, warps.n) *
+      unsigned bits = strategy == ContractionStrategy::MmaSync ? 16 : 32;
+      return mmaLayout(operand, bits, {rows, columns}, warps.m, warps.n) *
              LinearLayout::broadcast(kWarp, warps.copies);
     };
     layouts.a = get(MmaOperand::A, shape.m, shape.k);
@@ -266,13 +277,84 @@ static LinearLayout insertUnitDim(const LinearLayout &layout, unsigned dim) {
                                    BinaryVectors(layout.getColumns()));
 }
 
-/// The layout of a value that is repeated along new first dimensions.
-static LinearLayout dropLeadingDims(const LinearLayout &layout,
-                                    unsigned count) {
+LinearLayout mamba::getReductionLayout(ArrayRef<uint32_t> shape,
+                                       ArrayRef<bool> isReduced,
+                                       unsigned elementBytes, uint32_t warps,
+                                       unsigned bytes) {
+  unsigned last = shape.size() - 1;
+  BlockedShape block;
+  block.elements.assign(shape.size(), 1);
+  block.lanes.assign(shape.size(), 1);
+  block.warps.assign(shape.size(), 1);
+  for (unsigned dim = shape.size(); dim-- > 0;)
+    block.order.push_back(dim);
+  uint32_t vector =
+      std::min<uint32_t>(std::max(bytes / elementBytes, 1u), shape[last]);
+  block.elements[last] = vector;
+  uint32_t room = shape[last] / vector;
+  uint32_t line = std::min(std::max(kLineBytes / bytes, 1u), room);
+  if (last == 0 || !isReduced[last]) {
+    block.lanes[last] = std::clamp(room / warps, line, 32u);
+    block.lanes[0] *= 32 / block.lanes[last];
+    block.warps[last] = warps;
+    return blockedLayout(shape, block);
+  }
+  // A line of memory is read by as few lanes as it takes: each sums what it
+  // has, and the others have rows of their own.
+  uint32_t lanes = line;
+  while (lanes < 32 && lanes < room && 32 / lanes * warps > shape[last - 1])
+    lanes *= 2;
+  block.lanes[last] = lanes;
+  block.lanes[last - 1] = 32 / lanes;
+  block.warps[last - 1] = warps;
+  // Neighbouring rows, so that results are stored together.
+  block.elements[last - 1] =
+      std::max(1u, shape[last - 1] / (32 / lanes * warps));
+  return blockedLayout(shape, block);
+}
+
+/// The outputs of `layout` that are not of size 1, as those of a vector that
+/// has the sizes of `shape`, in which only dimensions of size 1 differ.
+static std::optional<LinearLayout> moveUnitDims(const LinearLayout &layout,
+                                                ArrayRef<uint32_t> from,
+                                                ArrayRef<uint32_t> to) {
+  SmallVector<int64_t> kept;
+  for (auto [dim, size] : llvm::enumerate(from))
+    if (size != 1)
+      kept.push_back(dim);
+  LinearLayout picked = pickOuts(layout, kept);
+  LayoutDims outs;
+  unsigned next = 0;
+  for (auto [dim, size] : llvm::enumerate(to)) {
+    bool isUnit = size == 1;
+    if (!isUnit && (next == kept.size() || from[kept[next]] != size))
+      return std::nullopt;
+    outs.push_back(
+        {tensorDim(dim), isUnit ? 0 : picked.getOuts()[next++].bits});
+  }
+  if (next != kept.size())
+    return std::nullopt;
+  return LinearLayout::fromColumns(LayoutDims(picked.getIns()), std::move(outs),
+                                   BinaryVectors(picked.getColumns()));
+}
+
+/// The layout of a value that is repeated along new first dimensions and along
+/// those of which it has one element.
+static std::optional<LinearLayout>
+getRepeatedLayout(const LinearLayout &layout, vector::BroadcastOp broadcast) {
+  auto source = cast<VectorType>(broadcast.getSourceType());
+  SmallVector<uint32_t> kept;
   LinearLayout slice = layout;
-  for (unsigned i = 0; i < count; ++i)
-    slice = sliceLayout(slice, 0);
-  return slice;
+  ArrayRef<int64_t> shape = broadcast.getResultVectorType().getShape();
+  int64_t added = shape.size() - source.getRank();
+  for (int64_t dim = shape.size(); dim-- > 0;) {
+    bool isKept = dim >= added && source.getDimSize(dim - added) == shape[dim];
+    if (isKept)
+      kept.insert(kept.begin(), shape[dim]);
+    else
+      slice = sliceLayout(slice, dim);
+  }
+  return moveUnitDims(slice, kept, getExtents(source));
 }
 
 std::optional<LinearLayout>
@@ -281,14 +363,8 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   auto type = cast<VectorType>(operand.get().getType());
   if (isElementwise(op))
     return result;
-  if (isa<vector::BroadcastOp>(op)) {
-    LinearLayout layout =
-        dropLeadingDims(result, result.getOuts().size() - type.getRank());
-    for (unsigned dim = 0; dim < type.getRank(); ++dim)
-      if (type.getDimSize(dim) == 1 && layout.getOuts()[dim].bits != 0)
-        layout = insertUnitDim(sliceLayout(layout, dim), dim);
-    return layout;
-  }
+  if (auto broadcast = dyn_cast<vector::BroadcastOp>(op))
+    return getRepeatedLayout(result, broadcast);
   if (auto transpose = dyn_cast<vector::TransposeOp>(op)) {
     SmallVector<int64_t> inverse = invertPermutationVector(
         SmallVector<int64_t>(transpose.getPermutation()));
@@ -296,6 +372,9 @@ mamba::getOperandLayout(OpOperand &operand, const LinearLayout &result) {
   }
   if (isa<vector::ExtractStridedSliceOp>(op))
     return coverShape(result, getPaddedShape(type));
+  if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
+    return moveUnitDims(result, getExtents(cast.getResultVectorType()),
+                        getExtents(type));
   if (auto scan = dyn_cast<vector::ScanOp>(op))
     return operand.getOperandNumber() == 0
                ? result
@@ -320,6 +399,9 @@ std::optional<LinearLayout> mamba::getResultLayout(OpOperand &operand,
     return permuteLayout(layout, transpose.getPermutation());
   if (isa<vector::ExtractStridedSliceOp>(op))
     return restrictLayout(layout, getPaddedShape(type));
+  if (auto cast = dyn_cast<vector::ShapeCastOp>(op))
+    return moveUnitDims(layout, getExtents(cast.getSourceVectorType()),
+                        getExtents(type));
   if (isa<vector::ExtractOp>(op) && type.getRank() == 1 &&
       layout.getOuts().size() == 2 && layout.getOuts()[0].bits == 0)
     return sliceLayout(layout, 0);

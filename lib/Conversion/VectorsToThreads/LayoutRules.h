@@ -49,6 +49,8 @@ enum class ContractionStrategy {
   Fma,
   /// mma.sync of bf16 or f16 fragments.
   MmaSync,
+  /// mma.sync of f32 fragments, rounded to tf32.
+  MmaTf32,
 };
 
 /// The dimensions of `a`, `b` and the result of a contraction that is a matrix
@@ -100,6 +102,14 @@ LinearLayout getScanLayout(llvm::ArrayRef<uint32_t> shape, unsigned dim,
 /// Whether lanes hold elements of different rows only, so that reads and writes
 /// of neighbouring lanes are far apart in memory.
 bool isStrided(const LinearLayout &layout);
+
+/// The layout of a vector of elements of `elementBytes` in memory that is
+/// summed along the dimensions `isReduced`, by accesses of up to `bytes`.
+/// Warps are never along what is summed, if it is not all of the vector.
+LinearLayout getReductionLayout(llvm::ArrayRef<uint32_t> shape,
+                                llvm::ArrayRef<bool> isReduced,
+                                unsigned elementBytes, uint32_t warps,
+                                unsigned bytes);
 
 /// The layout that `operand`, a vector, must have where the vectors that its
 /// owner gives have the layouts of the attribute `mamba.layouts`. None if the

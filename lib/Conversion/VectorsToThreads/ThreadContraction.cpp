@@ -78,13 +78,18 @@ LogicalResult ThreadProgram::rewriteContraction(vector::ContractionOp op) {
   if (!shape)
     return op.emitOpError("expected a product of two matrices");
   ContractionStrategy strategy = chooseStrategy(op, *shape);
-  bool isMma = strategy == ContractionStrategy::MmaSync;
+  bool isMma = strategy != ContractionStrategy::Fma;
+  // Of 16 bits, two elements share a register of the machine.
+  bool isTf32 = strategy == ContractionStrategy::MmaTf32;
+  unsigned perRegister = isTf32 ? 1 : 2;
+  unsigned aSize = isMma ? 4 * perRegister : 1;
+  unsigned bSize = isMma ? 2 * perRegister : 1;
   Value aOperand = op->getOperand(shape->a),
         bOperand = op->getOperand(shape->b);
   Held aHeld = getHeld(aOperand), bHeld = getHeld(bOperand),
        cHeld = getHeld(op.getResult());
-  Fragments as(aHeld, shape->aTransposed, isMma ? 8 : 1);
-  Fragments bs(bHeld, shape->bTransposed, isMma ? 4 : 1);
+  Fragments as(aHeld, shape->aTransposed, aSize);
+  Fragments bs(bHeld, shape->bTransposed, bSize);
   Fragments cs(cHeld, false, isMma ? 4 : 1);
   Value a = map.lookup(aOperand), bValue = map.lookup(bOperand),
         acc = map.lookup(op.getAcc());
@@ -109,8 +114,9 @@ LogicalResult ThreadProgram::rewriteContraction(vector::ContractionOp op) {
                       unsigned count) -> Value {
     Value &value = shaped[{side, position}];
     if (!value) {
-      auto type = VectorType::get({int64_t(count / 2), 2},
-                                  getElementTypeOrSelf(vector));
+      auto type =
+          VectorType::get({int64_t(count / perRegister), int64_t(perRegister)},
+                          getElementTypeOrSelf(vector));
       value = vector::ShapeCastOp::create(b, loc(), type,
                                           take(vector, position, count));
     }
@@ -149,9 +155,10 @@ LogicalResult ThreadProgram::rewriteContraction(vector::ContractionOp op) {
                << cHeld.layout.str();
       Value &sum = sums[index];
       if (isMma) {
-        sum = nvgpu::MmaSyncOp::create(b, loc(), fragment(0, a, *aAt, 8),
-                                       fragment(1, bValue, *bAt, 4), sum,
-                                       ArrayRef<int64_t>{16, 8, 16});
+        sum = nvgpu::MmaSyncOp::create(
+            b, loc(), fragment(0, a, *aAt, aSize),
+            fragment(1, bValue, *bAt, bSize), sum,
+            ArrayRef<int64_t>{16, 8, isTf32 ? 8 : 16}, isTf32);
         continue;
       }
       Value product = arith::MulFOp::create(b, loc(), scalar(0, a, *aAt),

@@ -34,6 +34,8 @@ struct ThreadProgram::Access {
   /// The thread's part of the coordinates, as an index, and its possible bits.
   SmallVector<Value> parts;
   SmallVector<uint64_t> possible;
+  /// Whether there is anything at all; null if there is.
+  Value condition;
   /// Sizes to compare with; null where every element is in bounds.
   SmallVector<Value> sizes;
   /// Elements of a group.
@@ -57,6 +59,20 @@ ThreadProgram::Access ThreadProgram::planAccess(const Held &held,
     if (!inBounds[dim])
       size = memref::DimOp::create(b, loc(), memref, dim);
     access.sizes.push_back(size);
+  }
+  // Of a dimension of one element, all of it is there or nothing.
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    if (!access.sizes[dim] || held.extents[dim] != 1)
+      continue;
+    Value isThere =
+        arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt,
+                              access.indices[dim], access.sizes[dim]);
+    access.condition =
+        access.condition
+            ? arith::AndIOp::create(b, loc(), access.condition, isThere)
+                  .getResult()
+            : isThere;
+    access.sizes[dim] = Value();
   }
   // The widest access that the layout, the sizes and the addresses allow.
   int64_t bytes = std::max(1u, type.getElementType().isIndex()
@@ -150,6 +166,17 @@ LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
                  op.getIndices(), op.getInBoundsValues());
   auto groupType =
       VectorType::get({int64_t(access.width)}, type.getElementType());
+  VectorType threadType = getThreadType(op.getResult());
+  OpBuilder::InsertionGuard outer(b);
+  if (access.condition) {
+    auto branch = scf::IfOp::create(b, loc(), threadType, access.condition,
+                                    /*withElseRegion=*/true);
+    map.map(op.getResult(), branch.getResult(0));
+    b.setInsertionPointToStart(branch.elseBlock());
+    Value pads = vector::BroadcastOp::create(b, loc(), threadType, padding);
+    scf::YieldOp::create(b, loc(), pads);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
   SmallVector<Value> elements;
   auto load = [&](ArrayRef<Value> place) -> SmallVector<Value> {
     if (access.width == 1)
@@ -186,9 +213,11 @@ LogicalResult ThreadProgram::rewriteGlobalRead(vector::TransferReadOp op) {
     for (unsigned j = 0; j < access.width; ++j)
       elements.push_back(vector::ExtractOp::create(b, loc(), value, j));
   }
-  map.map(op.getResult(),
-          vector::FromElementsOp::create(
-              b, loc(), getThreadType(op.getResult()), elements));
+  Value vector = vector::FromElementsOp::create(b, loc(), threadType, elements);
+  if (access.condition)
+    scf::YieldOp::create(b, loc(), vector);
+  else
+    map.map(op.getResult(), vector);
   return success();
 }
 
@@ -205,16 +234,25 @@ LogicalResult ThreadProgram::rewriteWrite(vector::TransferWriteOp op) {
   Access access =
       planAccess(held, type, map.lookupOrDefault(op.getBase()), op.getBase(),
                  op.getIndices(), op.getInBoundsValues());
-  // Of threads that hold the same, one writes.
+  OpBuilder::InsertionGuard guard(b);
+  if (access.condition) {
+    auto branch =
+        scf::IfOp::create(b, loc(), access.condition, /*withElse=*/false);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  // Of threads that hold the same, one writes. Lanes of a warp may all write a
+  // little at once, which takes no longer: without a branch nothing that was
+  // read for the value has to wait for it.
+  bool isLittle = held.size() == access.width;
   Value copies;
   for (auto [in, thread] : {std::pair<StringRef, Value>(kLane, lane),
                             std::pair<StringRef, Value>(kWarp, warp)})
-    if (uint32_t mask = held.layout.getFreeMask(in)) {
+    if (uint32_t mask = held.layout.getFreeMask(in);
+        mask && !(isLittle && in == kLane)) {
       Value set = arith::AndIOp::create(b, loc(), thread, constantI32(mask));
       copies = copies ? arith::OrIOp::create(b, loc(), copies, set).getResult()
                       : set;
     }
-  OpBuilder::InsertionGuard guard(b);
   if (copies) {
     Value first = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq,
                                         copies, constantI32(0));

@@ -249,67 +249,6 @@ LogicalResult ThreadProgram::rewriteMove(
   return success();
 }
 
-static Value combine(OpBuilder &b, Location loc, vector::CombiningKind kind,
-                     Value lhs, Value rhs) {
-  return vector::makeArithReduction(b, loc, kind, lhs, rhs);
-}
-
-LogicalResult ThreadProgram::rewriteReduction(vector::MultiDimReductionOp op) {
-  auto resultType = dyn_cast<VectorType>(op.getType());
-  if (!resultType)
-    return op.emitOpError("expected a vector as result, got ") << op.getType();
-  Held from = getHeld(op.getSource()), to = getHeld(op.getResult());
-  SmallVector<bool> mask = op.getReductionMask();
-  for (unsigned i = 0; i < from.size(); ++i)
-    if (from.isPartial(i))
-      return op.emitOpError("expected sizes that fill the threads, got ")
-             << op.getSourceVectorType();
-  // In the thread.
-  std::map<SmallVector<uint32_t, 4>, Value> sums;
-  Value source = map.lookup(op.getSource());
-  for (unsigned i = 0; i < from.size(); ++i) {
-    SmallVector<uint32_t, 4> kept;
-    for (auto [dim, coordinate] : llvm::enumerate(from.at(i)))
-      if (!mask[dim])
-        kept.push_back(coordinate);
-    Value element = vector::ExtractOp::create(b, loc(), source, i);
-    Value &sum = sums[kept];
-    sum = sum ? combine(b, loc(), op.getKind(), sum, element) : element;
-  }
-  // Across lanes that differ along a summed dimension only.
-  uint32_t laneMask = 0;
-  for (StringRef in : {StringRef(kLane), StringRef(kWarp)})
-    for (unsigned bit = 0; bit < from.layout.getInBits(in); ++bit) {
-      bool along = false, across = false;
-      for (auto [dim, coordinate] :
-           llvm::enumerate(from.layout.getBasis(in, bit)))
-        (mask[dim] ? along : across) |= coordinate != 0;
-      if (!along)
-        continue;
-      if (across || in == kWarp)
-        return op.emitOpError("expected a reduction within warps, got layout ")
-               << from.layout.str();
-      laneMask |= 1u << bit;
-    }
-  Value acc = map.lookup(op.getAcc());
-  SmallVector<Value> results;
-  for (unsigned i = 0; i < to.size(); ++i) {
-    Value sum = sums.at(SmallVector<uint32_t, 4>(to.at(i)));
-    for (uint32_t rest = laneMask; rest; rest &= rest - 1) {
-      Value other = gpu::ShuffleOp::create(b, loc(), sum, int32_t(rest & -rest),
-                                           32, gpu::ShuffleMode::XOR)
-                        .getShuffleResult();
-      sum = combine(b, loc(), op.getKind(), sum, other);
-    }
-    Value start = vector::ExtractOp::create(b, loc(), acc, i);
-    results.push_back(combine(b, loc(), op.getKind(), start, sum));
-  }
-  map.map(op.getResult(),
-          vector::FromElementsOp::create(
-              b, loc(), getThreadType(op.getResult()), results));
-  return success();
-}
-
 LogicalResult ThreadProgram::rewriteLoop(scf::ForOp loop) {
   SmallVector<Value> inits;
   for (Value init : loop.getInits())
@@ -427,6 +366,26 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
         source[from] = at[to];
       return source;
     });
+  if (auto cast = dyn_cast<vector::ShapeCastOp>(op)) {
+    VectorType from = cast.getSourceVectorType(),
+               to = cast.getResultVectorType();
+    auto isUnit = [](int64_t size) { return size == 1; };
+    if (!llvm::equal(
+            llvm::make_filter_range(from.getShape(), std::not_fn(isUnit)),
+            llvm::make_filter_range(to.getShape(), std::not_fn(isUnit))))
+      return op.emitOpError("expected shapes that differ in unit dimensions");
+    return rewriteMove(op, [=](ArrayRef<uint32_t> at) {
+      SmallVector<uint32_t> kept;
+      for (auto [coordinate, size] : llvm::zip_equal(at, to.getShape()))
+        if (size != 1)
+          kept.push_back(coordinate);
+      Coordinates source;
+      unsigned next = 0;
+      for (int64_t size : from.getShape())
+        source.push_back(size == 1 ? 0 : kept[next++]);
+      return source;
+    });
+  }
   if (auto slice = dyn_cast<vector::ExtractStridedSliceOp>(op)) {
     SmallVector<int64_t> offsets;
     slice.getOffsets(offsets);

@@ -69,6 +69,8 @@ private:
   mlir::LogicalResult rewriteMove(
       mlir::Operation &op,
       llvm::function_ref<Coordinates(llvm::ArrayRef<uint32_t>)> toSource);
+
+  // ThreadReduction.cpp
   mlir::LogicalResult rewriteReduction(mlir::vector::MultiDimReductionOp op);
 
   // ThreadScan.cpp

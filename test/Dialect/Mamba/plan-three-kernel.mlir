@@ -15,9 +15,9 @@ func.func @fused(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
   // CHECK: mamba.chunk_state
   // CHECK-NOT: mamba.plan
   // CHECK: mamba.state_pass
-  // CHECK-SAME: #mamba.plan<three_kernel tile[1, 1, 64, 32]>
+  // CHECK-SAME: #mamba.plan<three_kernel tile[1, 1, 32, 64] stages 3>
   // TINY: mamba.state_pass
-  // TINY-SAME: #mamba.plan<three_kernel tile[1, 1, 64, 8]>
+  // TINY-SAME: #mamba.plan<three_kernel tile[1, 1, 32, 16] stages 3>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x64xbf16>) B(%B : tensor<?x?x1x128xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x64x128xf32>
@@ -33,7 +33,7 @@ func.func @fused(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
 func.func @odd_tiles(%x: tensor<?x?x24x80xbf16>, %B: tensor<?x?x1x36xbf16>,
                      %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x80x36xbf16> {
   // CHECK: mamba.state_pass
-  // CHECK-SAME: #mamba.plan<three_kernel tile[1, 1, 16, 18]>
+  // CHECK-SAME: #mamba.plan<three_kernel tile[1, 1, 16, 36] stages 3>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x80xbf16>) B(%B : tensor<?x?x1x36xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x80x36xf32>
@@ -94,8 +94,8 @@ func.func @by_hand(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
 func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x32xbf16>,
                      %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x64x32xbf16>)
     -> tensor<?x?x24x64xbf16> {
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[64, 0] reduction 64>
-  // TINY: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[8, 0] reduction 64>
+  // CHECK: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[64, 0] reduction 64 stages 1 blocks 3>
+  // TINY: #mamba.plan<three_kernel tile[1, 1, 1, 16] inner[32, 0] reduction 32 stages 1 blocks 4>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x64xbf16>)
       B(%B : tensor<?x?x1x32xbf16>) C(%B : tensor<?x?x1x32xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
@@ -111,12 +111,12 @@ func.func @limits(%x: tensor<?x?x24x256xbf16>, %B: tensor<?x?x1x32xbf16>,
                   %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x256x32xbf16>,
                   %e: tensor<?x24x?x16xf32>)
     -> (tensor<?x?x24x256xbf16>, tensor<?x?x24x256xbf16>) {
-  // SMALL: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[16, 0] reduction 64>
+  // SMALL: #mamba.plan<three_kernel tile[1, 1, 1, 64] inner[64, 0] reduction 64 stages 1 blocks 3>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x256xbf16>)
       B(%B : tensor<?x?x1x32xbf16>) C(%B : tensor<?x?x1x32xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       chunk_states(%h : tensor<?x?x24x256x32xbf16>) -> tensor<?x?x24x256xbf16>
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[16, 0] reduction 16>
+  // CHECK: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[16, 0] reduction 16 stages 1 blocks
   %z = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x256xbf16>)
       B(%B : tensor<?x?x1x32xbf16>) C(%B : tensor<?x?x1x32xbf16>)
       dt(%e : tensor<?x24x?x16xf32>) dA_cumsum(%e : tensor<?x24x?x16xf32>)

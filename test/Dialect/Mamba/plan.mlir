@@ -39,7 +39,7 @@ func.func @heads(%dt: tensor<?x?x6xbf16>, %A: tensor<6xf32>, %dtd: tensor<?x?x?x
 func.func @chunk_state(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
                        %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x64x128xf32> {
   // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 64, 0] warps 8>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 16, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 16, 0] inner[0, 8, 0] warps 8>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x64xbf16>) B(%B : tensor<?x?x1x128xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x64x128xf32>
@@ -53,8 +53,8 @@ func.func @chunk_state(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
 // SMALL-LABEL: func @chunk_state_f32
 func.func @chunk_state_f32(%x: tensor<?x?x24x80xf32>, %B: tensor<?x?x1x48xf32>,
                            %d: tensor<?x24x?x128xf32>) -> tensor<?x?x24x80x48xf32> {
-  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 16, 0] warps 8>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 8, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0, 0] inner[0, 48, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 8, 0] inner[0, 4, 0] warps 8>
   %s = mamba.chunk_state x(%x : tensor<?x?x24x80xf32>) B(%B : tensor<?x?x1x48xf32>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
       -> tensor<?x?x24x80x48xf32>
@@ -95,8 +95,8 @@ func.func @state_pass_odd(%s: tensor<?x?x24x36x7xf32>, %cs: tensor<?x24x?x128xf3
 func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x32xbf16>,
                      %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x64x32xbf16>)
     -> tensor<?x?x24x64xbf16> {
-  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[32, 0] warps 8>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[2, 0] warps 8>
+  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[64, 0] reduction 64 stages 1 blocks 3>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 16] inner[16, 0] reduction 16 stages 1 blocks 4>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x64xbf16>)
       B(%B : tensor<?x?x1x32xbf16>) C(%B : tensor<?x?x1x32xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
@@ -111,7 +111,7 @@ func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x32xbf16>,
 func.func @chunk_out_too_large(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
                                %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x64x128xbf16>)
     -> tensor<?x?x24x64xbf16> {
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 0] inner[1, 0] warps 8>
+  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 1, 16] inner[4, 0] reduction 4 stages 1 blocks 4>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x64xbf16>)
       B(%B : tensor<?x?x1x128xbf16>) C(%B : tensor<?x?x1x128xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)
@@ -121,18 +121,35 @@ func.func @chunk_out_too_large(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128x
 
 // -----
 
-// CHECK-LABEL: func @ssu
-// SMALL-LABEL: func @ssu
+// Rows by the bytes of the state that a thread then holds: 16 of 128 f32 in 4
+// warps.
+// CHECK-LABEL: func @ssu(
+// SMALL-LABEL: func @ssu(
 func.func @ssu(%state: tensor<?x24x64x128xf32>, %x: tensor<?x24x64xbf16>,
                %dt: tensor<?x24xbf16>, %A: tensor<24xf32>, %B: tensor<?x1x128xbf16>)
     -> (tensor<?x24x64xbf16>, tensor<?x24x64x128xf32>) {
-  // CHECK: #mamba.plan<chunk_parallel tile[1, 1, 16]>
-  // SMALL: #mamba.plan<chunk_parallel tile[1, 1, 8]>
+  // CHECK: #mamba.plan<simple tile[1, 1, 16]>
+  // SMALL: #mamba.plan<simple tile[1, 1, 8] warps 2>
   %y, %new = mamba.ssu state(%state : tensor<?x24x64x128xf32>) x(%x : tensor<?x24x64xbf16>)
       dt(%dt : tensor<?x24xbf16>) A(%A : tensor<24xf32>) B(%B : tensor<?x1x128xbf16>)
       C(%B : tensor<?x1x128xbf16>) -> y(tensor<?x24x64xbf16>)
       new_state(tensor<?x24x64x128xf32>)
   return %y, %new : tensor<?x24x64xbf16>, tensor<?x24x64x128xf32>
+}
+
+// -----
+
+// Narrower elements: more rows. Rows divide the head dim.
+// CHECK-LABEL: func @ssu_narrow(
+func.func @ssu_narrow(%state: tensor<?x24x80x64xbf16>, %x: tensor<?x24x80xbf16>,
+                      %dt: tensor<?x24xbf16>, %A: tensor<24xf32>, %B: tensor<?x1x64xbf16>)
+    -> (tensor<?x24x80xbf16>, tensor<?x24x80x64xbf16>) {
+  // CHECK: #mamba.plan<simple tile[1, 1, 16] warps 1>
+  %y, %new = mamba.ssu state(%state : tensor<?x24x80x64xbf16>) x(%x : tensor<?x24x80xbf16>)
+      dt(%dt : tensor<?x24xbf16>) A(%A : tensor<24xf32>) B(%B : tensor<?x1x64xbf16>)
+      C(%B : tensor<?x1x64xbf16>) -> y(tensor<?x24x80xbf16>)
+      new_state(tensor<?x24x80x64xbf16>)
+  return %y, %new : tensor<?x24x80xbf16>, tensor<?x24x80x64xbf16>
 }
 
 // -----

@@ -10,18 +10,19 @@ func.func @one_token(%state: tensor<?x1x8x6xbf16>, %x: tensor<1x1x8xf16>, %dt: t
                      %A: tensor<1xf32>, %B: tensor<1x1x6xf16>, %C: tensor<1x1x6xf16>)
     -> (tensor<1x1x8xf16>, tensor<?x1x8x6xbf16>) {
   // CHECK-DAG: %[[ZERO:.+]] = arith.constant 0.000000e+00 : f32
+  // CHECK-DAG: %[[NONE:.+]] = arith.constant 0.000000e+00 : bf16
   // CHECK-DAG: %[[SLOTS:.+]] = tensor.dim %[[STATE]], %c0
   // CHECK-DAG: %[[VALID:.+]] = arith.cmpi ne, %[[SLOTS]], %c0
   // CHECK: %[[H:.+]] = linalg.generic {{.*}} outs(%{{.+}} : tensor<8x6xf32>)
   // CHECK-DAG: %[[P:.+]] = linalg.index 0
   // CHECK-DAG: %[[N:.+]] = linalg.index 1
-  // CHECK: %[[OLD:.+]] = scf.if %[[VALID]] -> (f32)
+  // CHECK: %[[OLD:.+]] = scf.if %[[VALID]] -> (bf16)
   // CHECK-NEXT: %[[READ:.+]] = tensor.extract %[[STATE]][%c0, %c0, %[[P]], %[[N]]]
-  // CHECK-NEXT: %[[WIDE:.+]] = arith.extf %[[READ]] : bf16 to f32
-  // CHECK-NEXT: scf.yield %[[WIDE]]
+  // CHECK-NEXT: scf.yield %[[READ]]
   // CHECK-NEXT: } else {
-  // CHECK-NEXT: scf.yield %[[ZERO]]
-  // CHECK: linalg.yield %[[OLD]]
+  // CHECK-NEXT: scf.yield %[[NONE]]
+  // CHECK: %[[WIDE:.+]] = arith.extf %[[OLD]] : bf16 to f32
+  // CHECK: linalg.yield %[[WIDE]]
 
   // CHECK: %[[D:.+]] = tensor.extract %[[DT]][%c0, %c0]
   // CHECK: %[[AH:.+]] = tensor.extract %[[A]][%c0]

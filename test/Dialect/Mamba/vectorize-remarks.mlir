@@ -213,3 +213,91 @@ func.func @threads(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
   }
   return %y : tensor<4x16xf32>
 }
+
+// -----
+
+// A condition that differs from element to element.
+
+// CHECK-LABEL: func.func @condition_of_element(
+// CHECK-NOT:     vector
+// CHECK:         return
+func.func @condition_of_element(%x: tensor<16xf32>) -> tensor<4x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<4x16xf32>
+  %y = scf.forall (%b) in (4) shared_outs(%out = %empty) -> (tensor<4x16xf32>) {
+    %e = tensor.empty() : tensor<16xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<16xf32>) {
+    ^bb0(%o: f32):
+      %i = linalg.index 0 : index
+      %c = arith.cmpi ult, %i, %b : index
+      // expected-remark @below {{expected conditions from outside of linalg bodies to keep}}
+      %v = scf.if %c -> (f32) {
+        %p = tensor.extract %x[%i] : tensor<16xf32>
+        scf.yield %p : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      linalg.yield %v : f32
+    } -> tensor<16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r into %out[%b, 0] [1, 16] [1, 1] : tensor<16xf32> into tensor<4x16xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return %y : tensor<4x16xf32>
+}
+
+// -----
+
+// Elements of a row that is looked up; in reverse; of a loop whose end is not
+// known, past which a vector would be read.
+
+// CHECK-LABEL: func.func @gather(
+// CHECK-NOT:     vector
+// CHECK:         return
+func.func @gather(%x: tensor<16x16xf32>, %n: index) -> (tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x?xf32>) {
+  %c15 = arith.constant 15 : index
+  %empty = tensor.empty() : tensor<4x16xf32>
+  %y = scf.forall (%b) in (4) shared_outs(%out = %empty) -> (tensor<4x16xf32>) {
+    %e = tensor.empty() : tensor<16xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<16xf32>) {
+    ^bb0(%o: f32):
+      %i = linalg.index 0 : index
+      // expected-remark @below {{expected indices that are positions of loops in order to keep}}
+      %p = tensor.extract %x[%i, %i] : tensor<16x16xf32>
+      linalg.yield %p : f32
+    } -> tensor<16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r into %out[%b, 0] [1, 16] [1, 1] : tensor<16xf32> into tensor<4x16xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  %z = scf.forall (%b) in (4) shared_outs(%out = %empty) -> (tensor<4x16xf32>) {
+    %e = tensor.empty() : tensor<16xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<16xf32>) {
+    ^bb0(%o: f32):
+      %i = linalg.index 0 : index
+      %j = arith.subi %c15, %i : index
+      // expected-remark @below {{expected indices that are positions of loops in order to keep}}
+      %p = tensor.extract %x[%b, %j] : tensor<16x16xf32>
+      linalg.yield %p : f32
+    } -> tensor<16xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r into %out[%b, 0] [1, 16] [1, 1] : tensor<16xf32> into tensor<4x16xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  %some = tensor.empty(%n) : tensor<4x?xf32>
+  %w = scf.forall (%b) in (4) shared_outs(%out = %some) -> (tensor<4x?xf32>) {
+    %m = affine.min affine_map<()[s0] -> (s0, 16)>()[%n]
+    %e = tensor.empty(%m) : tensor<?xf32>
+    %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%e : tensor<?xf32>) {
+    ^bb0(%o: f32):
+      %i = linalg.index 0 : index
+      // expected-remark @below {{expected reads by loops of static extent to keep}}
+      %p = tensor.extract %x[%b, %i] : tensor<16x16xf32>
+      linalg.yield %p : f32
+    } -> tensor<?xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %r into %out[%b, 0] [1, %m] [1, 1] : tensor<?xf32> into tensor<4x?xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return %y, %z, %w : tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x?xf32>
+}

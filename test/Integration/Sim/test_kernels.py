@@ -4,6 +4,8 @@ Results are held against the float64 recurrence with the bounds of the CPU's
 tests, and a run must be free of findings.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,27 @@ def test_ssu(simulator, target, config):
         np.testing.assert_array_equal(outs["new_state"][untouched], arrays["state"][untouched])
 
 
+# Sizes at which threads hold parts of rows, nothing, or more than a line of
+# memory; blocks of fewer warps.
+SSU_SIZES = [
+    SsuConfig(head_dim=20, state_dim=48, dtype="bf16", z=True),
+    SsuConfig(head_dim=5, state_dim=96, dtype="bf16", state_dtype="bf16", tokens=3,
+              intermediate_states=True, indices="padded"),
+    SsuConfig(head_dim=1, state_dim=80, indices="padded"),
+    SsuConfig(head_dim=1, state_dim=1),
+    SsuConfig(head_dim=7, state_dim=3, dtype="bf16", state_dtype="f16", tokens=2),
+    SsuConfig(head_dim=64, state_dim=512, dtype="f16", state_dtype="f16", tokens=2, z=True),
+    SsuConfig(head_dim=2, state_dim=1024),
+]
+
+
+@pytest.mark.parametrize("config", SSU_SIZES, ids=lambda config: config.label)
+def test_ssu_sizes(simulator, config):
+    arrays = config.inputs(13, 3)
+    outs = simulator.run(config.flags(), "sm_90a", arrays, config.result_dtypes())
+    tolerance.check_all(outs, config.reference(arrays), config.bounds())
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_order_of_warps_does_not_matter(simulator, seed):
     """Seeds permute warps and blocks; results have the same bits."""
@@ -155,6 +178,23 @@ def test_agrees_with_cpu(simulator, dtype):
         bound = bounds[name]
         twice = tolerance.Bound(2 * bound.rms, 2 * bound.element, 2 * bound.floor)
         tolerance.check(name, out, cpu, reference[f"{name}_scale"], twice)
+
+
+def test_tf32(simulator):
+    """f32 on tensor cores: factors have f16's 11 significant bits. That is one
+    rounding more than with f16 for each matrix that is read."""
+    config = SsdConfig(dtype="f32", heads=2, head_dim=64, state_dim=64, chunk_size=64, z=True)
+    arrays = config.inputs(3, 2, 150)
+    outs = simulator.run([*config.flags(), "--tf32"], "sm_90a", arrays, config.result_dtypes())
+    bounds = {}
+    for name, bound in replace(config, dtype="f16").bounds(arrays).items():
+        bounds[name] = tolerance.Bound(2 * bound.rms, 2 * bound.element, 2 * bound.floor)
+    tolerance.check_all(outs, config.reference(arrays), bounds)
+    # It is not the multiply-adds of f32.
+    exact = config.bounds(arrays)["y"]
+    with pytest.raises(AssertionError):
+        tolerance.check("y", outs["y"], config.reference(arrays)["y"],
+                        config.reference(arrays)["y_scale"], exact)
 
 
 def test_result_files_have_numpy_types(simulator):

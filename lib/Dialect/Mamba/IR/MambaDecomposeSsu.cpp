@@ -83,14 +83,15 @@ Value SsuTile::insertToken(OpBuilder &nested, Value value, Value into, Value t,
 }
 
 Value SsuTile::loadState() {
-  // A pad has no slot to read: the read is under the condition.
-  return emit.map({P, N}, b.getF32Type(), {}, {},
-                  [&](ScalarEmitter &e, ValueRange) {
-                    Value p = e.loop(0), n = e.loop(1);
-                    return e.guarded(valid, [&](ScalarEmitter &inner) {
-                      return inner.read(op.getState(), {index0, index0, p, n});
-                    });
-                  });
+  // A pad has no slot to read: the read is under the condition, and nothing
+  // that would wait for it.
+  return emit.map(
+      {P, N}, b.getF32Type(), {}, {}, [&](ScalarEmitter &e, ValueRange) {
+        Value p = e.loop(0), n = e.loop(1);
+        return e.toF32(e.guarded(valid, [&](ScalarEmitter &inner) {
+          return inner.element(op.getState(), {index0, index0, p, n});
+        }));
+      });
 }
 
 Value SsuTile::storeState(Value h) {

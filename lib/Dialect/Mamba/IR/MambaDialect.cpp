@@ -134,7 +134,8 @@ static void printDtLimit(OpAsmPrinter &printer, Operation *op,
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                Schedule, ArrayRef<int64_t> tile,
                                ArrayRef<int64_t> inner, int64_t reduction,
-                               int64_t warps, int64_t stages, int64_t blocks) {
+                               int64_t warps, int64_t stages, int64_t blocks,
+                               bool) {
   for (int64_t size : llvm::concat<const int64_t>(tile, inner))
     if (size < 0)
       return emitError() << "expected tile sizes of at least 0, got " << size;

@@ -108,22 +108,30 @@ Value ScalarEmitter::notGreater(Value lhs, Value rhs) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, lhs, rhs);
 }
 
+Value ScalarEmitter::element(Value tensor, ArrayRef<Value> indices) {
+  return tensor::ExtractOp::create(b, loc, tensor, indices);
+}
+
 Value ScalarEmitter::read(Value tensor, ArrayRef<Value> indices) {
-  Value value = tensor::ExtractOp::create(b, loc, tensor, indices);
+  Value value = element(tensor, indices);
   return isa<FloatType>(value.getType()) ? toF32(value) : value;
 }
 
 Value ScalarEmitter::guarded(Value condition,
                              llvm::function_ref<Value(ScalarEmitter &)> value) {
+  Type type;
   auto ifOp = scf::IfOp::create(
       b, loc, condition,
       [&](OpBuilder &nested, Location nestedLoc) {
         ScalarEmitter inner(nested, nestedLoc);
-        scf::YieldOp::create(nested, nestedLoc, value(inner));
+        Value computed = value(inner);
+        type = computed.getType();
+        scf::YieldOp::create(nested, nestedLoc, computed);
       },
       [&](OpBuilder &nested, Location nestedLoc) {
-        ScalarEmitter inner(nested, nestedLoc);
-        scf::YieldOp::create(nested, nestedLoc, inner.constant(0.0));
+        Value zero = arith::ConstantOp::create(
+            nested, nestedLoc, cast<TypedAttr>(nested.getZeroAttr(type)));
+        scf::YieldOp::create(nested, nestedLoc, zero);
       });
   return ifOp.getResult(0);
 }

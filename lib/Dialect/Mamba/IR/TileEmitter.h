@@ -49,9 +49,11 @@ public:
   Value equal(Value lhs, Value rhs);
   Value notNegative(Value id);
   Value notGreater(Value lhs, Value rhs);
+  /// Reads one element as it is.
+  Value element(Value tensor, llvm::ArrayRef<Value> indices);
   /// Reads one element and widens it to f32 if it is a float.
   Value read(Value tensor, llvm::ArrayRef<Value> indices);
-  /// `value` where `condition` holds, else 0.0; computed only where it holds.
+  /// `value` where `condition` holds, else 0; computed only where it holds.
   Value guarded(Value condition,
                 llvm::function_ref<Value(ScalarEmitter &)> value);
   /// The position in loop `number` of the surrounding linalg operation.

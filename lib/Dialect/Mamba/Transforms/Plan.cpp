@@ -32,6 +32,9 @@ constexpr int64_t kSwizzledAlignment = 1024;
 constexpr int64_t kPassTokens = 128;
 /// Registers of a thread of chunk_out besides those of the products.
 constexpr int64_t kOtherRegisters = 68;
+/// Bytes of the state that a thread of ssu holds: several loads at once, few
+/// enough registers that many threads have theirs in flight.
+constexpr int64_t kStateBytesPerThread = 64;
 /// Further ones where sequences are packed.
 constexpr int64_t kPackedRegisters = 4;
 /// Shared memory that the system takes for each block.
@@ -98,7 +101,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     }
     limits = gpu->limits;
     limit = sharedBytes ? sharedBytes : limits.sharedBytesPerBlock;
-    if (schedule != "auto" && !symbolizeSchedule(schedule)) {
+    std::optional<Schedule> named = symbolizeSchedule(schedule);
+    if (schedule != "auto" && (!named || *named == Schedule::Simple)) {
       emitError(UnknownLoc::get(&getContext()))
           << "expected option 'schedule' to be auto, three_kernel or "
              "chunk_parallel, got '"
@@ -152,6 +156,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   PlanAttr choose(MambaTileOpInterface op) {
     if (auto state = dyn_cast<ChunkStateOp>(op.getOperation()))
       return becomesPartOfPass(state) ? PlanAttr() : chooseChunkParallel(op);
+    if (auto ssu = dyn_cast<SsuOp>(op.getOperation()))
+      return chooseSimple(ssu);
     if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
       return chooseTiledOut(out);
     if (!isFused)
@@ -205,7 +211,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     int64_t reduction = tokens < problem.chunk ? tokens : 0;
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
                          {1, 1, rows, columns}, {}, reduction, /*warps=*/4,
-                         /*stages=*/3, /*blocks=*/1);
+                         /*stages=*/3, /*blocks=*/1, usesTf32(problem));
   }
 
   /// A block runs through the rows of a chunk of one head, some at a time, and
@@ -283,10 +289,33 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     blocks = bytes == 2 ? std::clamp<int64_t>(blocks, 1, 4) : 1;
     SmallVector<int64_t> tile = out.getUnitTile();
     tile[3] = columns == problem.headDim ? 0 : columns;
-    return PlanAttr::get(&getContext(),
-                         isFused ? Schedule::ThreeKernel
-                                 : Schedule::ChunkParallel,
-                         tile, {rows, 0}, steps, warps, /*stages=*/1, blocks);
+    return PlanAttr::get(
+        &getContext(),
+        isFused ? Schedule::ThreeKernel : Schedule::ChunkParallel, tile,
+        {rows, 0}, steps, warps, /*stages=*/1, blocks, usesTf32(problem));
+  }
+
+  /// A block holds rows of one head's state in the registers of its threads.
+  PlanAttr chooseSimple(SsuOp op) {
+    Problem problem = getProblem(op);
+    auto type = cast<RankedTensorType>(op.getState().getType());
+    int64_t rowBytes = problem.stateDim * type.getElementTypeBitWidth() / 8;
+    int64_t warps = 4;
+    auto getRows = [&] {
+      return std::max<int64_t>(1, kStateBytesPerThread * 32 * warps / rowBytes);
+    };
+    // Without vectors: the state in f32 and with a rounded copy.
+    int64_t fitting = problem.sharedBytes / (problem.stateDim * 8);
+    int64_t rows = chooseDivisor(
+        problem.headDim,
+        std::clamp<int64_t>(getRows(), 1, std::max<int64_t>(1, fitting)));
+    while (warps > 1 && getRows() >= 2 * rows)
+      warps /= 2;
+    SmallVector<int64_t> tile = op.getUnitTile();
+    tile[2] = rows;
+    return PlanAttr::get(&getContext(), Schedule::Simple, tile, {},
+                         /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1,
+                         /*tf32=*/false);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
@@ -307,26 +336,36 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
           // x and B of some tokens, or without vectors B of all of them
           // weighted by the decay; a few columns.
           int64_t tokens = std::min(problem.chunk, kPassTokens);
-          int64_t columns = chooseTile(
-              problem.stateDim, 64, problem.sharedBytes, [&](int64_t n) {
-                int64_t staged =
-                    getStagedBytes(tokens, problem.headDim,
-                                   problem.elementBytes) +
-                    getStagedBytes(tokens, n, problem.elementBytes) +
-                    8 * tokens + kSwizzledAlignment;
-                return std::max(staged,
-                                problem.chunk * (4 + n * problem.elementBytes));
-              });
+          int64_t rows = problem.headDim;
+          int64_t columns = chooseDivisor(problem.stateDim, 64);
+          auto fits = [&] {
+            int64_t staged =
+                getStagedBytes(tokens, rows, problem.elementBytes) +
+                getStagedBytes(tokens, columns, problem.elementBytes) +
+                8 * tokens + kSwizzledAlignment;
+            int64_t buffers =
+                problem.chunk * (4 + columns * problem.elementBytes);
+            return std::max(staged, buffers) <= problem.sharedBytes;
+          };
+          while (!fits() && rows * columns > 1) {
+            if (rows > columns)
+              rows = chooseDivisor(problem.headDim, rows / 2);
+            else
+              columns = chooseDivisor(problem.stateDim, columns / 2);
+          }
+          if (rows != problem.headDim)
+            tile[3] = rows;
           inner = {0, columns, 0};
           reduction = tokens < problem.chunk ? tokens : 0;
         })
-        .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); })
-        .Case<SsuOp>([&](auto) {
-          warps = 4;
-          tile[2] = chooseStateRows(problem);
-        });
+        .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
-                         reduction, warps, /*stages=*/0, /*blocks=*/1);
+                         reduction, warps, /*stages=*/0, /*blocks=*/1,
+                         usesTf32(problem));
+  }
+
+  bool usesTf32(const Problem &problem) {
+    return tf32 && problem.elementBytes == 4;
   }
 
   Problem getProblem(Operation *op) {

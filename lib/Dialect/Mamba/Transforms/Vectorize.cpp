@@ -257,6 +257,20 @@ Value BlockRewriter::writeSource(OffsetSizeAndStrideOpInterface op,
   auto type = cast<RankedTensorType>(source.getType());
   SmallVector<int64_t> shape = analysis.getShape(source);
   Value vector = getVector(source, shape);
+  if (type.getRank() > 2) {
+    SmallVector<int64_t> kept, keptShape;
+    for (auto [size, known] : llvm::zip_equal(shape, type.getShape()))
+      if (known != 1) {
+        kept.push_back(known);
+        keptShape.push_back(size);
+      }
+    if (!kept.empty() && kept.size() < shape.size()) {
+      type = RankedTensorType::get(kept, type.getElementType());
+      shape = keptShape;
+      vector = vector::ShapeCastOp::create(
+          b, loc, VectorType::get(shape, type.getElementType()), vector);
+    }
+  }
   Value slice = tensor::ExtractSliceOp::create(
       b, loc, type, mapping.lookupOrDefault(dest), offsets, sizes, strides);
   SmallVector<bool> inBounds;
@@ -342,6 +356,18 @@ void BlockRewriter::rewrite(Operation *op) {
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return rewriteSlice(slice);
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
+      insert && analysis.isExpansion(insert)) {
+    RankedTensorType type = insert.getType();
+    Value source = insert.getSource();
+    Value vector = getVector(source, analysis.getShape(source));
+    vector = vector::ShapeCastOp::create(
+        b, op->getLoc(),
+        VectorType::get(type.getShape(), type.getElementType()), vector);
+    tiles[insert] = {vector,
+                     getAsIndexOpFoldResult(b.getContext(), type.getShape())};
+    return;
+  }
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
       insert && analysis.isVector(insert.getDest())) {
     return rewritePadding(insert);
   } else if (insert && isWritten(insert.getSource())) {
@@ -385,12 +411,22 @@ scf::ForallOp BlockRewriter::run() {
   return created;
 }
 
-/// Whether the block holds what vectors are much better at than loops.
-bool hasContractionOrScan(scf::ForallOp loop) {
+/// A matrix whose rows or columns are multiplied by something and summed.
+bool isSumOfProducts(linalg::LinalgOp op) {
+  if (op.getNumLoops() != 2 || op.getNumReductionLoops() != 1)
+    return false;
+  std::optional<Reduction> reduction = matchReduction(op);
+  return reduction && reduction->kind == vector::CombiningKind::ADD &&
+         reduction->value.getDefiningOp<arith::MulFOp>();
+}
+
+/// Whether more than a copy of the block's tiles is to be gained in vectors.
+bool isWorthVectors(scf::ForallOp loop) {
   return loop.getBody()
       ->walk([](linalg::LinalgOp op) {
-        return matchContraction(op) || matchScan(op) ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
+        return matchContraction(op) || matchScan(op) || isSumOfProducts(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -421,7 +457,7 @@ struct Vectorize final : mamba::impl::MambaVectorizePassBase<Vectorize> {
   void runOnOperation() override {
     SmallVector<scf::ForallOp> loops;
     getOperation()->walk([&](scf::ForallOp loop) {
-      if (isMappedToBlocks(loop) && (all || hasContractionOrScan(loop)))
+      if (isMappedToBlocks(loop) && (all || isWorthVectors(loop)))
         loops.push_back(loop);
     });
     for (scf::ForallOp loop : loops) {

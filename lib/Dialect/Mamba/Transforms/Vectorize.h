@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -39,6 +40,12 @@ struct Reduction {
 /// Matches a body that combines its result with a float that does not depend
 /// on it.
 std::optional<Reduction> matchReduction(mlir::linalg::LinalgOp op);
+
+/// The loop whose position each index of `extract`, in the body of `op`, is;
+/// none for indices that are the same for all elements. Fails if there are
+/// others, or if the loops do not come in order.
+llvm::FailureOr<llvm::SmallVector<std::optional<unsigned>>>
+matchIndexedRead(mlir::linalg::LinalgOp op, mlir::tensor::ExtractOp extract);
 
 /// out(.., i, ..) += sum over j <= i of term(.., j, ..): an inclusive prefix
 /// sum along the loop `position`, which the loop `summed` runs over once more.
@@ -83,6 +90,9 @@ public:
   /// The shape of the vector that `tensor` is in, or is read to if all of it
   /// is.
   llvm::SmallVector<int64_t> getShape(mlir::Value tensor);
+  /// Whether `insert` only adds unit dimensions to a computed tile, all or a
+  /// part of which is a result.
+  bool isExpansion(mlir::tensor::InsertSliceOp insert);
   /// The extents of the loops of `op`, as constants that are large enough.
   llvm::ArrayRef<int64_t> getLoopShape(mlir::linalg::LinalgOp op) {
     return loopShapes.at(op);
@@ -92,7 +102,10 @@ private:
   llvm::LogicalResult checkBlock(mlir::Block &block);
   llvm::LogicalResult check(mlir::Operation *op);
   llvm::LogicalResult checkLinalg(mlir::linalg::LinalgOp op);
-  llvm::LogicalResult checkLinalgBody(mlir::linalg::LinalgOp op);
+  llvm::LogicalResult checkLinalgBody(mlir::linalg::LinalgOp op,
+                                      mlir::Block &body);
+  llvm::LogicalResult checkIndexedRead(mlir::linalg::LinalgOp op,
+                                       mlir::tensor::ExtractOp extract);
   llvm::LogicalResult findLoopShape(mlir::linalg::LinalgOp op);
   llvm::LogicalResult checkFor(mlir::scf::ForOp op);
   llvm::LogicalResult checkExtractSlice(mlir::tensor::ExtractSliceOp op);

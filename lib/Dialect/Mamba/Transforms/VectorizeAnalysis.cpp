@@ -14,101 +14,24 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace mamba;
-
-/// Returns the value that `value` extends to a wider float.
-static Value skipExtension(Value value) {
-  if (auto extension = value.getDefiningOp<arith::ExtFOp>())
-    return extension.getIn();
-  return value;
-}
-
-std::optional<Contraction> mamba::matchContraction(linalg::LinalgOp op) {
-  if (op.getNumLoops() != 3 || op.getNumReductionLoops() != 1 ||
-      op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
-    return std::nullopt;
-  for (OpOperand &operand : op->getOpOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    if (map.getNumResults() != 2 || !map.isProjectedPermutation())
-      return std::nullopt;
-  }
-  Block *body = op.getBlock();
-  OpOperand *out = op.getDpsInitOperand(0);
-  auto sum =
-      body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
-  if (!sum || !sum.getType().isF32())
-    return std::nullopt;
-  Value accumulator = op.getMatchingBlockArgument(out);
-  Value other = sum.getLhs() == accumulator ? sum.getRhs() : sum.getLhs();
-  auto product = other.getDefiningOp<arith::MulFOp>();
-  if (!product || (sum.getLhs() != accumulator && sum.getRhs() != accumulator))
-    return std::nullopt;
-
-  Contraction result;
-  result.lhs = op.getDpsInputOperand(0);
-  result.rhs = op.getDpsInputOperand(1);
-  Value factors[] = {skipExtension(product.getLhs()),
-                     skipExtension(product.getRhs())};
-  for (OpOperand *operand : {result.lhs, result.rhs})
-    if (!llvm::is_contained(factors, op.getMatchingBlockArgument(operand)))
-      return std::nullopt;
-  AffineMap map = op.getMatchingIndexingMap(out);
-  result.m = map.getDimPosition(0);
-  result.n = map.getDimPosition(1);
-  result.k = 3 - result.m - result.n;
-  auto uses = [&](OpOperand *operand, unsigned loop) {
-    return op.getMatchingIndexingMap(operand).isFunctionOfDim(loop);
-  };
-  if (uses(result.lhs, result.n))
-    std::swap(result.lhs, result.rhs);
-  if (!uses(result.lhs, result.m) || !uses(result.lhs, result.k) ||
-      !uses(result.rhs, result.n) || !uses(result.rhs, result.k))
-    return std::nullopt;
-  return result;
-}
-
-std::optional<Reduction> mamba::matchReduction(linalg::LinalgOp op) {
-  if (op.getNumDpsInits() != 1)
-    return std::nullopt;
-  Value out = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
-  Operation *combine =
-      op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
-  if (!combine || combine->getNumOperands() != 2 || !out.hasOneUse() ||
-      !isa<FloatType>(out.getType()) || !combine->hasOneUse())
-    return std::nullopt;
-  Value lhs = combine->getOperand(0), rhs = combine->getOperand(1);
-  if (lhs != out && rhs != out)
-    return std::nullopt;
-  using vector::CombiningKind;
-  std::optional<CombiningKind> kind =
-      llvm::TypeSwitch<Operation *, std::optional<CombiningKind>>(combine)
-          .Case([](arith::AddFOp) { return CombiningKind::ADD; })
-          .Case([](arith::MulFOp) { return CombiningKind::MUL; })
-          .Case([](arith::MaximumFOp) { return CombiningKind::MAXIMUMF; })
-          .Case([](arith::MinimumFOp) { return CombiningKind::MINIMUMF; })
-          .Case([](arith::MaxNumFOp) { return CombiningKind::MAXNUMF; })
-          .Case([](arith::MinNumFOp) { return CombiningKind::MINNUMF; })
-          .Default([](Operation *) { return std::nullopt; });
-  if (!kind)
-    return std::nullopt;
-  return Reduction{*kind, lhs == out ? rhs : lhs};
-}
-
-TypedAttr mamba::getSplat(Value tensor) {
-  SplatElementsAttr splat;
-  if (!isa<RankedTensorType>(tensor.getType()) ||
-      !matchPattern(tensor, m_Constant(&splat)))
-    return {};
-  return cast<TypedAttr>(splat.getSplatValue<Attribute>());
-}
 
 static LogicalResult refuse(Operation *op, const Twine &expected) {
   op->emitRemark("expected ")
       << expected << " to keep the block's tiles in vectors";
   return failure();
+}
+
+bool VectorizeAnalysis::isExpansion(tensor::InsertSliceOp insert) {
+  auto type = insert.getType();
+  return insert.getDest().getDefiningOp<tensor::EmptyOp>() &&
+         type.hasStaticShape() &&
+         insert.getSourceType().getNumElements() == type.getNumElements() &&
+         insert->hasOneUse() &&
+         isa<tensor::ExtractSliceOp, tensor::ParallelInsertSliceOp>(
+             *insert->user_begin()) &&
+         isVector(insert.getSource());
 }
 
 TensorKind VectorizeAnalysis::getKind(Value tensor) {
@@ -138,7 +61,7 @@ TensorKind VectorizeAnalysis::getKind(Value tensor) {
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return getKind(slice.getSource());
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-    return getKind(insert.getDest());
+    return isExpansion(insert) ? TensorKind::Vector : getKind(insert.getDest());
   if (isa<tensor::CastOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
     return getKind(op->getOperand(0));
   return isa<linalg::LinalgOp, tensor::FromElementsOp>(op) ? TensorKind::Vector
@@ -255,12 +178,46 @@ LogicalResult VectorizeAnalysis::findLoopShape(linalg::LinalgOp op) {
   return success();
 }
 
-LogicalResult VectorizeAnalysis::checkLinalgBody(linalg::LinalgOp op) {
+LogicalResult VectorizeAnalysis::checkIndexedRead(linalg::LinalgOp op,
+                                                  tensor::ExtractOp extract) {
+  auto loops = matchIndexedRead(op, extract);
+  if (failed(loops))
+    return refuse(extract, "indices that are positions of loops in order");
+  // Of a loop with a dynamic end, the vector would be read past it.
+  for (std::optional<unsigned> loop : *loops)
+    if (loop && ShapedType::isDynamic(op.getStaticLoopRanges()[*loop]))
+      return refuse(extract, "reads by loops of static extent");
+  if (isVector(extract.getTensor()))
+    return refuse(extract, "no elements of computed tiles");
+  return failure(failed(checkRead(extract, extract.getTensor())) ||
+                 failed(checkElementType(extract, extract.getType())));
+}
+
+LogicalResult VectorizeAnalysis::checkLinalgBody(linalg::LinalgOp op,
+                                                 Block &body) {
   bool isReduction = op.getNumReductionLoops() != 0 && !matchScan(op);
-  for (Operation &nested : op.getBlock()->without_terminator()) {
-    if (isa<linalg::IndexOp, affine::AffineApplyOp>(nested)) {
+  bool isNested = body.getParentOp() != op;
+  for (Operation &nested : body.without_terminator()) {
+    if (isa<linalg::IndexOp>(nested) ||
+        (isa<affine::AffineApplyOp>(nested) && !isNested)) {
       if (isReduction)
         return refuse(op, "reductions that do not depend on their indices");
+      continue;
+    }
+    if (auto extract = dyn_cast<tensor::ExtractOp>(nested)) {
+      if (failed(checkIndexedRead(op, extract)))
+        return failure();
+      continue;
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(nested)) {
+      // All elements take the same way.
+      if (branch.getNumResults() == 0 ||
+          op->isAncestor(
+              branch.getCondition().getParentRegion()->getParentOp()))
+        return refuse(branch, "conditions from outside of linalg bodies");
+      if (failed(checkLinalgBody(op, *branch.thenBlock())) ||
+          failed(checkLinalgBody(op, *branch.elseBlock())))
+        return failure();
       continue;
     }
     if (!isa<arith::ConstantOp>(nested) &&
@@ -298,7 +255,7 @@ LogicalResult VectorizeAnalysis::checkLinalg(linalg::LinalgOp op) {
   for (OpOperand &out : op.getDpsInitsMutable())
     if (op.getRank(&out) == 0)
       return refuse(op, "results with dimensions");
-  if (failed(checkLinalgBody(op)) || failed(findLoopShape(op)))
+  if (failed(checkLinalgBody(op, *op.getBlock())) || failed(findLoopShape(op)))
     return failure();
   ArrayRef<int64_t> shape = loopShapes[op];
   for (AffineMap map : op.getIndexingMapsArray())
@@ -444,10 +401,15 @@ LogicalResult VectorizeAnalysis::check(Operation *op) {
     return checkFor(forOp);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return checkExtractSlice(slice);
-  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+    if (isExpansion(insert)) {
+      shapes[insert] = SmallVector<int64_t>(insert.getType().getShape());
+      return success();
+    }
     return isVector(insert.getDest())
                ? checkPadding(insert)
                : checkInsertion(op, insert.getSource(), insert.getDest());
+  }
   if (auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op))
     return checkInsertion(op, insert.getSource(), insert.getDest());
   if (auto scalar = dyn_cast<tensor::FromElementsOp>(op)) {

@@ -47,6 +47,10 @@ private:
   void orderAxes(const Scan *scan = nullptr);
   void computeBody(ArrayRef<Operation *> except = {});
   void compute(Operation &nested);
+  void computeRead(tensor::ExtractOp extract);
+  void computeBranches(scf::IfOp branch);
+  /// The axes that `value`, in a nested block, will have.
+  unsigned findAxes(Value value);
   BodyValue lookup(Value value);
   VectorType getType(unsigned axes, Type elementType);
   Value broadcast(BodyValue value, unsigned axes);
@@ -209,7 +213,93 @@ BodyValue BodyVectorizer::lookup(Value value) {
   return {mapping.lookupOrDefault(value)};
 }
 
+void BodyVectorizer::computeRead(tensor::ExtractOp extract) {
+  Value tensor = lookup(extract.getTensor()).value;
+  Type elementType = extract.getType();
+  SmallVector<std::optional<unsigned>> loops = *matchIndexedRead(op, extract);
+  SmallVector<OpFoldResult> offsets, sizes,
+      strides(loops.size(), b.getIndexAttr(1));
+  SmallVector<int64_t> shape;
+  SmallVector<unsigned> order;
+  unsigned axes = 0;
+  for (auto [index, loop] : llvm::zip_equal(extract.getIndices(), loops)) {
+    sizes.push_back(b.getIndexAttr(loop ? loopShape[*loop] : 1));
+    if (loop) {
+      offsets.push_back(b.getIndexAttr(0));
+      shape.push_back(loopShape[*loop]);
+      order.push_back(axisOf[*loop]);
+      axes |= 1U << axisOf[*loop];
+    } else {
+      offsets.push_back(getAsOpFoldResult(lookup(index).value));
+    }
+  }
+  Value slice = tensor::ExtractSliceOp::create(
+      b, loc, RankedTensorType::get(shape, elementType), tensor, offsets, sizes,
+      strides);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  Value pad = arith::ConstantOp::create(
+      b, loc, cast<TypedAttr>(b.getZeroAttr(elementType)));
+  Value value = vector::TransferReadOp::create(
+      b, loc, VectorType::get(shape, elementType), slice,
+      SmallVector<Value>(shape.size(), zero), pad,
+      SmallVector<bool>(shape.size(), true));
+  if (order.size() == 2 && order[0] > order[1])
+    value = vector::TransposeOp::create(b, loc, value, ArrayRef<int64_t>{1, 0});
+  values[extract] = {value, axes};
+}
+
+unsigned BodyVectorizer::findAxes(Value value) {
+  if (auto it = values.find(value); it != values.end())
+    return it->second.axes;
+  Operation *nested = value.getDefiningOp();
+  if (!nested || !op->isProperAncestor(nested))
+    return 0;
+  if (auto index = dyn_cast<linalg::IndexOp>(nested))
+    return 1U << axisOf[index.getDim()];
+  unsigned axes = 0;
+  for (Value operand : nested->getOperands())
+    axes |= findAxes(operand);
+  if (auto branch = dyn_cast<scf::IfOp>(nested))
+    for (scf::YieldOp yield : {branch.thenYield(), branch.elseYield()})
+      axes |=
+          findAxes(yield.getOperand(cast<OpResult>(value).getResultNumber()));
+  return axes;
+}
+
+/// All elements take the same way, so the branches remain.
+void BodyVectorizer::computeBranches(scf::IfOp branch) {
+  SmallVector<Type> types;
+  for (Value result : branch.getResults()) {
+    unsigned axes = findAxes(result);
+    values[result] = {{}, axes};
+    types.push_back(axes ? getType(axes, result.getType()) : result.getType());
+  }
+  auto created = scf::IfOp::create(
+      b, branch.getLoc(), types, lookup(branch.getCondition()).value,
+      /*addThenBlock=*/true, /*addElseBlock=*/true);
+  for (auto [from, to] : {std::pair(branch.thenBlock(), created.thenBlock()),
+                          std::pair(branch.elseBlock(), created.elseBlock())}) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(to);
+    for (Operation &nested : from->without_terminator())
+      compute(nested);
+    SmallVector<Value> yielded;
+    for (auto [value, result] : llvm::zip_equal(
+             from->getTerminator()->getOperands(), branch.getResults()))
+      yielded.push_back(broadcast(lookup(value), values[result].axes));
+    scf::YieldOp::create(b, branch.getLoc(), yielded);
+  }
+  for (auto [from, to] :
+       llvm::zip_equal(branch.getResults(), created.getResults()))
+    values[from].value = to;
+}
+
 void BodyVectorizer::compute(Operation &nested) {
+  if (auto branch = dyn_cast<scf::IfOp>(nested))
+    return computeBranches(branch);
+  if (auto extract = dyn_cast<tensor::ExtractOp>(nested))
+    if (findAxes(extract))
+      return computeRead(extract);
   if (auto index = dyn_cast<linalg::IndexOp>(nested)) {
     unsigned axes = 1U << axisOf[index.getDim()];
     values[index] = {

@@ -27,9 +27,11 @@ def Mamba_ScheduleChunkParallel
     : I32EnumAttrCase<"ChunkParallel", 0, "chunk_parallel">;
 def Mamba_ScheduleThreeKernel
     : I32EnumAttrCase<"ThreeKernel", 1, "three_kernel">;
+def Mamba_ScheduleSimple : I32EnumAttrCase<"Simple", 2, "simple">;
 def Mamba_Schedule : I32EnumAttr<"Schedule",
-    "how the chunked scan is spread over kernels",
-    [Mamba_ScheduleChunkParallel, Mamba_ScheduleThreeKernel]> {
+    "how operations are spread over kernels",
+    [Mamba_ScheduleChunkParallel, Mamba_ScheduleThreeKernel,
+     Mamba_ScheduleSimple]> {
   let cppNamespace = "::mamba";
   let genSpecializedAttr = 0;
 }
@@ -38,6 +40,8 @@ def Mamba_ScheduleAttr : EnumAttr<Mamba_Dialect, Mamba_Schedule, "schedule"> {
     `chunk_parallel`: every chunk operation is a kernel. `three_kernel`: what
     the chunks add to the state is computed in the loop over chunks that sums
     it, by the kernel of `mamba.state_pass`, and never lies in global memory.
+    `simple`, of `mamba.ssu`: one kernel, whose block reads some rows of one
+    head's state, runs through the tokens and writes the rows back.
   }];
   let assemblyFormat = "$value";
 }
@@ -65,9 +69,10 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
       for at once; 0: `mamba-pipeline`'s own number).
     * `blocks`: blocks that a multiprocessor shall hold at a time, which bounds
       the registers of a thread.
+    * `tf32`: products of f32 matrices by tensor cores, which round the factors
+      to tf32 (11 significant bits); otherwise they are multiply-adds of f32.
 
     ```mlir
-    #mamba.plan<chunk_parallel tile [1, 1, 1, 0] inner [32, 0] warps 8>
     #mamba.plan<three_kernel tile [1, 1, 1, 0] inner [64, 0] reduction 64 warps 4 stages 2 blocks 3>
     ```
   }];
@@ -78,12 +83,14 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     DefaultValuedParameter<"int64_t", "0">:$reduction,
     DefaultValuedParameter<"int64_t", "4">:$warps,
     DefaultValuedParameter<"int64_t", "0">:$stages,
-    DefaultValuedParameter<"int64_t", "1">:$blocks
+    DefaultValuedParameter<"int64_t", "1">:$blocks,
+    DefaultValuedParameter<"bool", "false">:$tf32
   );
   let assemblyFormat = [{
     `<` $schedule `tile` `[` $tile `]` (`inner` `[` $inner^ `]`)?
     (`reduction` $reduction^)?
-    (`warps` $warps^)? (`stages` $stages^)? (`blocks` $blocks^)? `>`
+    (`warps` $warps^)? (`stages` $stages^)? (`blocks` $blocks^)?
+    (`tf32` $tf32^)? `>`
   }];
   let genVerifyDecl = 1;
 }

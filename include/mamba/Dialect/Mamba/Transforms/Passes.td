@@ -101,12 +101,14 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     Attaches a `#mamba.plan` to every operation that tiles and has none; a plan
     written by hand stays. Schedule `chunk_parallel`: every operation is one
     kernel and a block computes one unit tile, except that head-dim rows of
-    `mamba.state_pass` and `mamba.ssu`, whose loops are element-wise in them,
-    are spread over blocks. Schedule `three_kernel`: a `mamba.chunk_state`
+    `mamba.state_pass`, whose loops are element-wise in them, are spread over
+    blocks. Schedule `three_kernel`: a `mamba.chunk_state`
     that only a `mamba.state_pass` reads has no plan, for it becomes part of
     that operation's blocks, which hold a tile of the state; and the weights
     of `mamba.chunk_out` are computed for some rows and columns at a time.
-    `auto` is `three_kernel`, where the operations allow it. Sizes are chosen
+    `auto` is `three_kernel`, where the operations allow it. `mamba.ssu` has
+    schedule `simple` always: a block takes as many head-dim rows of one head
+    as give each thread 64 bytes of the state. Sizes are chosen
     so that a block's temporaries fit in the target's shared memory.
 
     ```mlir
@@ -128,6 +130,8 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "Shared memory that a block's temporaries may take, in bytes (0: "
            "the target's limit)">,
+    Option<"tf32", "tf32", "bool", "false",
+           "Multiply f32 matrices by tensor cores, in tf32">,
     ListOption<"plans", "plan", "std::string",
                "Plans to use instead: OPERATION=#mamba.plan<...>">
   ];
@@ -228,14 +232,18 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
   let summary = "Keep the tiles of blocks in vectors";
   let description = [{
     Rewrites the program of every loop over blocks that holds a contraction of
-    matrices or a prefix sum: what one linalg operation hands to the next is a vector, whose
+    matrices or a prefix sum, or sums the rows of a matrix multiplied by
+    something: what one linalg operation hands to the next is a vector, whose
     shape is the smallest constant that bounds the tile's sizes. Only what comes
     from outside of the block is read from a tensor, by `vector.transfer_read`,
     and only results are written to one. Elements past the end of a tile are
     zero where read and not written; where they would enter a sum, computed ones
     are replaced by the sum's neutral element. A tensor that a loop carries
     becomes a vector that it carries, unless tiles of a result are inserted into
-    it.
+    it. A `tensor.extract` in a linalg body at the positions of its loops is a
+    read of a vector, under the condition of an `scf.if` around it if that comes
+    from outside. A tile of no element or one along a dimension stays such a
+    dimension of what is written.
 
     A linalg operation that adds `select(j <= i, term, 0.0)` over a loop `j`, with
     f32 terms that do not depend on `i`, is an inclusive prefix sum and becomes a
@@ -271,7 +279,8 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
   }];
   let options = [
     Option<"all", "all", "bool", "false",
-           "Also loops over blocks without a contraction or a prefix sum">,
+           "Also loops over blocks without a contraction, a prefix sum or a sum "
+           "of products">,
     Option<"maxElements", "max-elements", "int64_t", "65536",
            "Elements that a vector may have">
   ];
