@@ -31,6 +31,8 @@ gpu.module @kernels {
 // CHECK-NOT:     nvgpu.mma.sync
 // CHECK:         arith.mulf %{{.*}} fastmath<contract> : f32
 // CHECK:         arith.addf %{{.*}} fastmath<contract> : f32
+// Sums stay with the loads, whoever needs them.
+// CHECK:         llvm.inline_asm has_side_effects "", "f,f,f,f" %{{.*}} : (f32, f32, f32, f32) -> ()
 // CHECK-LABEL: gpu.func @tf32(
 // CHECK-COUNT-2: nvgpu.mma.sync{{.*}}mmaShape = [16, 8, 8], tf32Enabled{{.*}}(vector<4x1xf32>, vector<2x1xf32>, vector<2x2xf32>)
 // CHECK-NOT:     nvgpu.mma.sync

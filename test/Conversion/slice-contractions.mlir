@@ -112,6 +112,36 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A cast of a staged tile is cut even where it stands outside of the loop:
+  // the whole tile would not fit into registers.
+  // CHECK-LABEL: gpu.func @cast_before_loop
+  gpu.func @cast_before_loop(%a: vector<16x16xf32>, %c: vector<16x8xf32>, %n: index)
+      -> vector<16x8xf32> attributes {mamba.vectorized} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %pad = arith.constant 0.0 : f16
+    %buffer = memref.alloc() {mamba.swizzle = 0 : i64}
+        : memref<1x8x16xf16, #gpu.address_space<workgroup>>
+    %tile = memref.subview %buffer[0, 0, 0] [1, 8, 16] [1, 1, 1]
+        : memref<1x8x16xf16, #gpu.address_space<workgroup>>
+          to memref<8x16xf16, strided<[16, 1]>, #gpu.address_space<workgroup>>
+    %h = vector.transfer_read %tile[%c0, %c0], %pad {in_bounds = [true, true]}
+        : memref<8x16xf16, strided<[16, 1]>, #gpu.address_space<workgroup>>, vector<8x16xf16>
+    %f = arith.extf %h : vector<8x16xf16> to vector<8x16xf32>
+    // CHECK: scf.for
+    // CHECK: %[[H0:.*]] = vector.transfer_read {{.*}}, vector<8x8xf16>
+    // CHECK: %[[F0:.*]] = arith.extf %[[H0]] : vector<8x8xf16> to vector<8x8xf32>
+    // CHECK: vector.contract {{.*}} %[[F0]], %{{.*}} : vector<16x8xf32>, vector<8x8xf32>
+    // CHECK: vector.transfer_read {{.*}}, vector<8x8xf16>
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %c) -> vector<16x8xf32> {
+      %s = vector.contract {indexing_maps = [#map_mk, #map_nk, #map_mn],
+          iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>}
+          %a, %f, %acc : vector<16x16xf32>, vector<8x16xf32> into vector<16x8xf32>
+      scf.yield %s : vector<16x8xf32>
+    }
+    gpu.return %r : vector<16x8xf32>
+  }
+
   // Slices of 8 for f32; nothing to do for a sum of one slice, or of a length
   // that no slice divides.
   // CHECK-LABEL: gpu.func @sizes
