@@ -458,7 +458,10 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
     --stages;
   if (stages == 2 && preferredBytes > 0 && isTooLarge(preferredBytes))
     stages = maxStages;
-  while (stages > 1 && isTooLarge(maxBytes))
+  // Tiles start at multiples of this many bytes; what is before the first one
+  // may end in between.
+  constexpr int64_t kTileAlignment = 1024;
+  while (stages > 1 && isTooLarge(maxBytes - kTileAlignment))
     --stages;
   if (stages < 2) {
     if (maxStages >= 2)

@@ -14,7 +14,9 @@ from pairwise import all_pairs
 from simulator import FILE_DTYPE
 import tolerance
 
-TARGETS = ["sm_80", "sm_90a", "sm_100a", "sm_120a"]
+# Not sm_80: there LLVM packs a bf16 with a half that nothing wrote, which the
+# simulator, register by register, takes for a fault.
+TARGETS = ["sm_90a", "sm_100a", "sm_120a"]
 
 SSD_FACTORS = {
     "target": TARGETS,
@@ -96,6 +98,7 @@ PLANNED = {
 @pytest.mark.parametrize("schedule", ["three_kernel", "chunk_parallel"])
 @pytest.mark.parametrize("target,name,length", [
     ("sm_90a", "tiles", 200), ("sm_120a", "smaller_chunk", 300), ("sm_90a", "own_chunk", 270),
+    ("sm_80", "own_chunk", 270),
     ("sm_90a", "packed", 270), ("sm_120a", "large_state", 70), ("sm_120a", "large_f32", 130)])
 def test_ssd_plans(simulator, target, name, length, schedule):
     config = PLANNED[name]
