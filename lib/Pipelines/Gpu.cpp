@@ -23,7 +23,9 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
   buildToTilesPipeline(pm, options);
   buildToLinalgPipeline(pm, options);
-  pm.addPass(createMambaVectorizePass());
+  MambaVectorizePassOptions vectorize;
+  vectorize.fragments = true;
+  pm.addPass(createMambaVectorizePass(vectorize));
   buildBufferizePipeline(pm);
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createCanonicalizerPass());

@@ -31,7 +31,9 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
   pm.addPass(createLinalgElementwiseOpFusionPass());
   addCleanup(pm);
   pm.addPass(createMambaNameSizesPass());
-  pm.addPass(createMambaRecordOperationsPass());
+  MambaRecordOperationsPassOptions record;
+  record.tf32 = options.tf32;
+  pm.addPass(createMambaRecordOperationsPass(record));
   MambaDecomposeSsdPassOptions decompose;
   decompose.target = options.target;
   pm.addPass(createMambaDecomposeSsdPass(decompose));

@@ -22,3 +22,39 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{expected no vector as argument, got 'vector<8xf32>' as argument 0}}
+  gpu.func @argument(%v: vector<8xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>, mamba.vectorized} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  gpu.func @rank(%m: memref<f32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>, mamba.vectorized} {
+    %pad = arith.constant 0.0 : f32
+    // expected-error @+1 {{expected vectors of fixed size with at least one dimension, got 'vector<f32>'}}
+    %v = vector.transfer_read %m[], %pad : memref<f32>, vector<f32>
+    gpu.return
+  }
+}
+
+// -----
+
+#mk = affine_map<(m, n, k) -> (m, k)>
+#kn = affine_map<(m, n, k) -> (k, n)>
+#mn = affine_map<(m, n, k) -> (m, n)>
+gpu.module @kernels {
+  gpu.func @integers() kernel attributes {known_block_size = array<i32: 32, 1, 1>, mamba.vectorized} {
+    %a = arith.constant dense<1> : vector<16x16xi8>
+    %c = arith.constant dense<1> : vector<16x16xi32>
+    // expected-error @+1 {{expected factors of bf16, f16 or f32 and sums of f32, got 'i8', 'i8' and 'i32'}}
+    %s = vector.contract {indexing_maps = [#mk, #kn, #mn], iterator_types = ["parallel", "parallel", "reduction"], kind = #vector.kind<add>}
+        %a, %a, %c : vector<16x16xi8>, vector<16x16xi8> into vector<16x16xi32>
+    gpu.return
+  }
+}

@@ -80,6 +80,14 @@ def ssd_bounds(dtype, state_dtype="f32", exponents=0.0):
             "total_decay": _bound(0.0, 0.0, "f32")}
 
 
+def tf32_bounds(state_dtype="f32", exponents=0.0):
+    """Bounds by result name of mamba.ssd on f32 with factors rounded to tf32,
+    which has f16's 11 significant bits. Every matrix that is read is rounded
+    too, so there are twice as many roundings as with f16."""
+    return {name: Bound(2 * bound.rms, 2 * bound.element, 2 * bound.floor)
+            for name, bound in ssd_bounds("f16", state_dtype, exponents).items()}
+
+
 def ssu_bounds(dtype, state_dtype="f32"):
     """Bounds by result name of mamba.ssu."""
     state = _bound(_roundings(state_dtype), 0.0, state_dtype)

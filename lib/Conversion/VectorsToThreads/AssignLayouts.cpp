@@ -469,7 +469,8 @@ struct AssignLayouts final : mamba::impl::AssignLayoutsPassBase<AssignLayouts> {
       if (!isVectorKernel(kernel))
         continue;
       FailureOr<uint32_t> warps = getWarps(kernel);
-      if (failed(warps) || failed(Assigner(kernel, *warps).run()))
+      if (failed(warps) || failed(checkVectors(kernel)) ||
+          failed(Assigner(kernel, *warps).run()))
         return signalPassFailure();
     }
   }

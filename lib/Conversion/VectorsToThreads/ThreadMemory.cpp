@@ -445,7 +445,11 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
     return op.emitOpError("expected whole rows of elements of two bytes");
 
   int64_t threads = int64_t(warps) * 32, perRow = columns / width;
-  int64_t total = rows * perRow;
+  // Up to the next power of two there are zeros too: a warp may read them.
+  int64_t paddedRows = llvm::PowerOf2Ceil(rows);
+  if (rank == 1)
+    perRow = llvm::divideCeil(int64_t(llvm::PowerOf2Ceil(columns)), width);
+  int64_t total = paddedRows * perRow;
   uint32_t widthBits = llvm::Log2_64(width);
   // Each thread copies the same columns of rows that are `rowStep` apart, if
   // the copies of a row divide the threads.
@@ -460,7 +464,9 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(Operation &op) {
                                           constantIndex(type.getDimSize(dim)));
       return arith::IndexCastOp::create(b, loc(), b.getI32Type(), size);
     }
-    if (sourceType.getDimSize(dim) < type.getDimSize(dim))
+    bool isPadded =
+        (rank == 1 || dim == 0) && !llvm::isPowerOf2_64(type.getDimSize(dim));
+    if (sourceType.getDimSize(dim) < type.getDimSize(dim) || isPadded)
       return constantI32(sourceType.getDimSize(dim));
     return {};
   };

@@ -451,16 +451,7 @@ LogicalResult mamba::distributeVectors(gpu::GPUFuncOp kernel) {
   FailureOr<uint32_t> warps = getWarps(kernel);
   if (failed(warps))
     return failure();
-  WalkResult assigned = kernel.walk([](Operation *op) {
-    if (llvm::none_of(op->getResultTypes(),
-                      [](Type type) { return isa<VectorType>(type); }) ||
-        op->hasAttrOfType<ArrayAttr>(kLayoutsAttrName))
-      return WalkResult::advance();
-    op->emitOpError("expected '")
-        << kLayoutsAttrName << "', which mamba-assign-layouts gives";
-    return WalkResult::interrupt();
-  });
-  if (assigned.wasInterrupted())
+  if (failed(checkVectors(kernel)) || failed(checkLayouts(kernel)))
     return failure();
   return ThreadProgram(kernel, *warps).run();
 }

@@ -31,6 +31,13 @@ inline mlir::FailureOr<uint32_t> getWarps(mlir::gpu::GPUFuncOp kernel) {
   return (*size)[0] / 32;
 }
 
+/// An error unless every operation on vectors in `kernel` can be laid out and
+/// distributed.
+mlir::LogicalResult checkVectors(mlir::gpu::GPUFuncOp kernel);
+
+/// An error unless every operation that gives vectors has their layouts.
+mlir::LogicalResult checkLayouts(mlir::gpu::GPUFuncOp kernel);
+
 /// Turns the vectors of a kernel with assigned layouts into those of a thread
 /// (`mamba-distribute`).
 mlir::LogicalResult distributeVectors(mlir::gpu::GPUFuncOp kernel);

@@ -1,4 +1,5 @@
 // RUN: mamba-opt %s --mamba-record-operations --split-input-file | FileCheck %s
+// RUN: mamba-opt %s --mamba-record-operations=tf32=true --split-input-file | FileCheck %s --check-prefix=TF32
 
 // In order, also those in loops, with their options and without what counts
 // their operands.
@@ -27,4 +28,18 @@ func.func @in_order(%dt: tensor<2x?x4xf32>, %A: tensor<4xf32>, %s: tensor<2x?x4x
 // CHECK-NOT:     mamba.operations
 func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
+}
+
+// -----
+
+// TF32-LABEL: func @scan
+// TF32-SAME:    mamba.operations = [{chunk_size = 16 : i64, op = "mamba.ssd", tf32}]
+// CHECK-LABEL: func @scan
+// CHECK-SAME:    mamba.operations = [{chunk_size = 16 : i64, op = "mamba.ssd"}]
+func.func @scan(%x: tensor<2x?x4x8xf32>, %dt: tensor<2x?x4xf32>, %A: tensor<4xf32>,
+                %B: tensor<2x?x1x16xf32>) -> tensor<2x?x4x8xf32> {
+  %y = mamba.ssd chunk_size(16) x(%x : tensor<2x?x4x8xf32>) dt(%dt : tensor<2x?x4xf32>)
+      A(%A : tensor<4xf32>) B(%B : tensor<2x?x1x16xf32>) C(%B : tensor<2x?x1x16xf32>)
+      -> y(tensor<2x?x4x8xf32>)
+  return %y : tensor<2x?x4x8xf32>
 }

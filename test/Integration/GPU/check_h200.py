@@ -39,6 +39,7 @@ class Options:
     softplus: bool = False
     dt_limit: tuple = (0.0, np.inf)
     chunk_size: int = 128
+    tf32: bool = False
 
     @staticmethod
     def of(function):
@@ -48,7 +49,8 @@ class Options:
                               f"manifest, got {len(operations)}")
         given = operations[0]
         limits = tuple(float(v) for v in given.get("dt_limit", (0.0, "inf")))
-        return Options(bool(given.get("softplus")), limits, given.get("chunk_size", 128))
+        return Options(bool(given.get("softplus")), limits, given.get("chunk_size", 128),
+                       bool(given.get("tf32")))
 
 
 class Signature:
@@ -172,6 +174,8 @@ def reference_of(signature, options, arrays, case):
     step = recurrence.time_step(arrays["dt"], arrays.get("dt_bias"), options.softplus,
                                 options.dt_limit)
     exponents = tolerance.exponent_range(arrays["A"] * step, options.chunk_size)
+    if options.tf32:
+        return chosen, reference, tolerance.tf32_bounds(signature.state_dtype(), exponents)
     return chosen, reference, tolerance.ssd_bounds(signature.dtype, signature.state_dtype(),
                                                    exponents)
 

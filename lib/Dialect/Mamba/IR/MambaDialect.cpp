@@ -148,6 +148,9 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected 0 to 8 stages, got " << stages;
   if (blocks < 1 || blocks > 32)
     return emitError() << "expected 1 to 32 blocks, got " << blocks;
+  if (blocks > 1 && blocks * warps > 64)
+    return emitError() << "expected blocks of at most 64 warps together, got "
+                       << blocks << " of " << warps;
   return success();
 }
 

@@ -126,12 +126,22 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   LogicalResult obeyOption() {
     for (StringRef text : plans) {
       auto [name, plan] = text.split('=');
-      Attribute attribute = parseAttribute(plan, &getContext());
+      // The parser's first message, without its place in no file.
+      std::string reason;
+      Attribute attribute;
+      {
+        ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &error) {
+          if (reason.empty())
+            reason = ": " + error.str();
+          return success();
+        });
+        attribute = parseAttribute(plan, &getContext());
+      }
       auto parsed = dyn_cast_or_null<PlanAttr>(attribute);
       if (!parsed) {
         emitError(UnknownLoc::get(&getContext()))
             << "expected a plan like chunk_out=#mamba.plan<...>, got '" << text
-            << "'";
+            << "'" << reason;
         return failure();
       }
       bool isUsed = false;

@@ -21,13 +21,15 @@ using namespace mamba;
 namespace {
 struct RecordOperations
     : mamba::impl::MambaRecordOperationsPassBase<RecordOperations> {
+  using Base::Base;
+
   void runOnOperation() override {
     Builder b(&getContext());
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       SmallVector<Attribute> operations;
       func.walk([&](Operation *op) {
         if (isa_and_nonnull<MambaDialect>(op->getDialect()))
-          operations.push_back(record(b, op));
+          operations.push_back(record(b, op, tf32));
       });
       if (func.isPublic() && !operations.empty())
         func->setAttr(kOperationsAttrName, b.getArrayAttr(operations));
@@ -35,12 +37,16 @@ struct RecordOperations
   }
 
   /// The operation's name and options, without how its operands are counted.
-  static Attribute record(Builder &b, Operation *op) {
+  static Attribute record(Builder &b, Operation *op, bool tf32) {
     NamedAttrList options;
     for (NamedAttribute attr : op->getAttrDictionary())
       if (!attr.getName().getValue().ends_with("SegmentSizes"))
         options.append(attr);
     options.set("op", b.getStringAttr(op->getName().getStringRef()));
+    // What is less exact than its types must be known where it is chosen.
+    if (tf32 && isa<SsdOp>(op) &&
+        getElementTypeOrSelf(op->getOperand(0)).isF32())
+      options.set("tf32", b.getUnitAttr());
     return options.getDictionary(b.getContext());
   }
 };

@@ -461,7 +461,7 @@ struct Vectorize final : mamba::impl::MambaVectorizePassBase<Vectorize> {
         loops.push_back(loop);
     });
     for (scf::ForallOp loop : loops) {
-      VectorizeAnalysis analysis(loop, maxElements);
+      VectorizeAnalysis analysis(loop, maxElements, fragments);
       if (failed(analysis.run()))
         continue;
       scf::ForallOp created = BlockRewriter(loop, analysis).run();

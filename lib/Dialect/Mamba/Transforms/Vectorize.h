@@ -77,8 +77,9 @@ enum class TensorKind {
 /// Decides whether all of a block's program can work on vectors, and on which.
 class VectorizeAnalysis {
 public:
-  VectorizeAnalysis(mlir::scf::ForallOp loop, int64_t maxElements)
-      : loop(loop), maxElements(maxElements) {}
+  VectorizeAnalysis(mlir::scf::ForallOp loop, int64_t maxElements,
+                    bool fragments)
+      : loop(loop), maxElements(maxElements), fragments(fragments) {}
 
   /// Fails with a remark at the first operation that cannot.
   llvm::LogicalResult run();
@@ -90,6 +91,8 @@ public:
   /// The shape of the vector that `tensor` is in, or is read to if all of it
   /// is.
   llvm::SmallVector<int64_t> getShape(mlir::Value tensor);
+  /// Whether tensor cores and wide copies take the contraction as it is.
+  mlir::LogicalResult checkFragments(mlir::linalg::LinalgOp op);
   /// Whether `insert` only adds unit dimensions to a computed tile, all or a
   /// part of which is a result.
   bool isExpansion(mlir::tensor::InsertSliceOp insert);
@@ -122,6 +125,7 @@ private:
 
   mlir::scf::ForallOp loop;
   int64_t maxElements;
+  bool fragments;
   llvm::DenseMap<mlir::Value, TensorKind> carriedKinds;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> shapes;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> loopShapes;

@@ -230,6 +230,33 @@ LogicalResult VectorizeAnalysis::checkLinalgBody(linalg::LinalgOp op,
   return success();
 }
 
+LogicalResult VectorizeAnalysis::checkFragments(linalg::LinalgOp op) {
+  ArrayRef<int64_t> shape = loopShapes[op];
+  unsigned bits =
+      cast<ShapedType>(op->getOperand(0).getType()).getElementTypeBitWidth();
+  AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    bool isColumn = kind == utils::IteratorType::parallel &&
+                    result.getDimPosition(result.getNumResults() - 1) == loop;
+    int64_t fragment = bits == 16 && !isColumn ? 16 : 8;
+    if (shape[loop] % fragment != 0)
+      return refuse(op, "sizes that are multiples of " + Twine(fragment) +
+                            " along loop " + Twine(loop) + ", got " +
+                            Twine(shape[loop]));
+  }
+  // Rows that are copied 16 bytes at a time.
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    auto type = cast<RankedTensorType>(operand->get().getType());
+    int64_t rowBytes =
+        applyPermutationMap(op.getMatchingIndexingMap(operand), shape).back() *
+        type.getElementTypeBitWidth() / 8;
+    if (rowBytes % 16 != 0)
+      return refuse(op,
+                    "rows of a multiple of 16 bytes, got " + Twine(rowBytes));
+  }
+  return success();
+}
+
 LogicalResult VectorizeAnalysis::checkLinalg(linalg::LinalgOp op) {
   if (!op.hasPureTensorSemantics())
     return refuse(op, "linalg on tensors");
@@ -256,6 +283,8 @@ LogicalResult VectorizeAnalysis::checkLinalg(linalg::LinalgOp op) {
     if (op.getRank(&out) == 0)
       return refuse(op, "results with dimensions");
   if (failed(checkLinalgBody(op, *op.getBlock())) || failed(findLoopShape(op)))
+    return failure();
+  if (isContraction && fragments && failed(checkFragments(op)))
     return failure();
   ArrayRef<int64_t> shape = loopShapes[op];
   for (AffineMap map : op.getIndexingMapsArray())

@@ -83,7 +83,14 @@ def MambaRecordOperationsPass
         mamba.operations = [
           {chunk_size = 128 : i64, op = "mamba.ssd", softplus} ]}
     ```
+
+    With `tf32`, a `mamba.ssd` of f32 is marked by `tf32`, which the kernels will
+    be less exact for.
   }];
+  let options = [
+    Option<"tf32", "tf32", "bool", "false",
+           "f32 matrices will be multiplied in tf32">
+  ];
 }
 
 def MambaUnifySizesPass : Pass<"mamba-unify-sizes", "::mlir::ModuleOp"> {
@@ -282,7 +289,10 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
            "Also loops over blocks without a contraction, a prefix sum or a sum "
            "of products">,
     Option<"maxElements", "max-elements", "int64_t", "65536",
-           "Elements that a vector may have">
+           "Elements that a vector may have">,
+    Option<"fragments", "fragments", "bool", "false",
+           "Only contractions of whole fragments (16-bit types: 16 x 8 x 16, "
+           "else 8 x 8 x 8), and rows of them of whole 16 bytes">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
