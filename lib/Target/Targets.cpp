@@ -15,29 +15,19 @@ using namespace llvm;
 namespace mamba {
 namespace {
 
-constexpr GpuLimits ampereLimits() {
+/// A block gets all shared memory of a multiprocessor but what the system
+/// takes.
+constexpr GpuLimits makeLimits(int64_t sharedKilobytes, int64_t threads) {
   GpuLimits limits;
-  limits.sharedBytesPerBlock = 163 * 1024;
-  limits.sharedBytesPerSM = 164 * 1024;
-  limits.threadsPerSM = 2048;
+  limits.sharedBytesPerBlock = (sharedKilobytes - 1) * 1024;
+  limits.sharedBytesPerSM = sharedKilobytes * 1024;
+  limits.threadsPerSM = threads;
   return limits;
 }
 
-constexpr GpuLimits dataCenterLimits() {
-  GpuLimits limits;
-  limits.sharedBytesPerBlock = 227 * 1024;
-  limits.sharedBytesPerSM = 228 * 1024;
-  limits.threadsPerSM = 2048;
-  return limits;
-}
-
-constexpr GpuLimits workstationLimits() {
-  GpuLimits limits;
-  limits.sharedBytesPerBlock = 99 * 1024;
-  limits.sharedBytesPerSM = 100 * 1024;
-  limits.threadsPerSM = 1536;
-  return limits;
-}
+constexpr GpuLimits ampereLimits = makeLimits(164, 2048);
+constexpr GpuLimits dataCenterLimits = makeLimits(228, 2048);
+constexpr GpuLimits workstationLimits = makeLimits(100, 1536);
 
 /// Clusters came with sm_90.
 constexpr GpuLimits withoutClusters(GpuLimits limits) {
@@ -46,13 +36,13 @@ constexpr GpuLimits withoutClusters(GpuLimits limits) {
 }
 
 constexpr Target targets[] = {
-    {"sm_80", "sm_80", "+ptx70", withoutClusters(ampereLimits()), 108},
-    {"sm_86", "sm_86", "+ptx71", withoutClusters(workstationLimits()), 0},
-    {"sm_89", "sm_89", "+ptx78", withoutClusters(workstationLimits()), 0},
-    {"sm_90a", "sm_90a", "+ptx80", dataCenterLimits(), 132},
-    {"sm_100a", "sm_100a", "+ptx86", dataCenterLimits(), 148},
-    {"sm_103a", "sm_103a", "+ptx88", dataCenterLimits(), 0},
-    {"sm_120a", "sm_120a", "+ptx87", workstationLimits(), 0},
+    {"sm_80", "sm_80", "+ptx70", withoutClusters(ampereLimits), 108},
+    {"sm_86", "sm_86", "+ptx71", withoutClusters(workstationLimits), 0},
+    {"sm_89", "sm_89", "+ptx78", withoutClusters(workstationLimits), 0},
+    {"sm_90a", "sm_90a", "+ptx80", dataCenterLimits, 132},
+    {"sm_100a", "sm_100a", "+ptx86", dataCenterLimits, 148},
+    {"sm_103a", "sm_103a", "+ptx88", dataCenterLimits, 0},
+    {"sm_120a", "sm_120a", "+ptx87", workstationLimits, 0},
     {"cpu", "", "", GpuLimits{0, 0, 0, 0, 0, 0, 0}, 0},
 };
 

@@ -1,7 +1,7 @@
 """Functions of a bundle for the CPU on numpy arrays."""
 
 from mamba_mlir._library import ArgumentError
-from mamba_mlir.bundle import DeviceArray
+from mamba_mlir.bundle import DeviceArray, collect_results
 
 _NAMES = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
           "bool": "i1", **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
@@ -83,17 +83,12 @@ def run(function, arrays):
             raise ArgumentError(f"{function.name}: argument '{name}': expected a numpy array, "
                                 f"got {type(array).__name__}")
         bind(function.argument(name), array)
-    results = {}
-    for argument in function.arguments:
-        if argument.role == "input":
-            continue
-        array = arrays.get(argument.name)
-        if array is None:
-            # Also says which inputs are missing.
-            shape = call.shape(argument.name)
-            if argument.role == "output":
-                array = empty(shape, argument.dtype, None)
-                bind(argument, array)
-        results[argument.result] = array
+
+    def make(argument, shape):
+        array = empty(shape, argument.dtype, None)
+        bind(argument, array)
+        return array
+
+    results = collect_results(call, function, arrays, make)
     call.launch()
     return results

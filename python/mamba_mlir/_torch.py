@@ -1,7 +1,7 @@
 """Functions of a bundle on torch tensors."""
 
 from mamba_mlir._library import ArgumentError, DriverError
-from mamba_mlir.bundle import DeviceArray
+from mamba_mlir.bundle import DeviceArray, collect_results
 
 _OF_TORCH = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64",
              "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
@@ -118,18 +118,13 @@ def run(function, tensors):
 
     for name, tensor in tensors.items():
         bind(name, tensor)
-    results = {}
-    for argument in function.arguments:
-        if argument.role == "input":
-            continue
-        tensor = tensors.get(argument.name)
-        if tensor is None:
-            # Also says which inputs are missing.
-            shape = call.shape(argument.name)
-            if argument.role == "output":
-                tensor = torch.empty(shape, dtype=make_dtype(argument.dtype), device=device)
-                bind(argument.name, tensor)
-        results[argument.result] = tensor
+
+    def make(argument, shape):
+        tensor = torch.empty(shape, dtype=make_dtype(argument.dtype), device=device)
+        bind(argument.name, tensor)
+        return tensor
+
+    results = collect_results(call, function, tensors, make)
     if function.target == "cpu":
         call.launch()
         return results

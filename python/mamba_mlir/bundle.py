@@ -252,3 +252,24 @@ class Bundle:
         """All functions as text."""
         return "\n".join([f"bundle for {self.target}",
                           *(function.describe() for function in self.functions.values())])
+
+
+def collect_results(call, function, given, make):
+    """Arrays of the results by name: of ``given`` by argument name, and of
+    ``make(argument, shape)`` for outputs that are not, which binds what it
+    makes. Optional arguments that are updated and not given are None.
+
+    Raises ArgumentError if an input is missing.
+    """
+    results = {}
+    for argument in function.arguments:
+        if argument.role == "input":
+            continue
+        array = given.get(argument.name)
+        if array is None:
+            # Also says which inputs are missing.
+            shape = call.shape(argument.name)
+            if argument.role == "output":
+                array = make(argument, shape)
+        results[argument.result] = array
+    return results

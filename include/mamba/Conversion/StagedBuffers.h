@@ -17,6 +17,7 @@
 #define MAMBA_CONVERSION_STAGEDBUFFERS_H
 
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Layout/SharedMemory.h"
 
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/Builders.h"
@@ -29,9 +30,6 @@ namespace mamba {
 
 /// Integer on the `memref.alloc` of a staged buffer.
 inline constexpr llvm::StringLiteral kSwizzleAttrName = "mamba.swizzle";
-
-/// Where a swizzled tile starts: the hardware takes bits of the address itself.
-inline constexpr int64_t kSwizzledAlignment = 1024;
 
 /// The alignment of the other staged buffers: a cache line.
 inline constexpr int64_t kStagedAlignment = 128;

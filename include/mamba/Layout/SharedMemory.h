@@ -23,6 +23,9 @@
 
 namespace mamba {
 
+/// Where such a tile starts, in bytes.
+constexpr int64_t kSwizzledAlignment = 1024;
+
 /// The swizzle XORs address bits 4.. with bits 7.., as many as the mode has:
 /// 0, 1, 2, 3. Its *span* is the width of a row: 32, 64, 128 bytes.
 enum class Swizzle { None, Bytes32, Bytes64, Bytes128 };

@@ -460,8 +460,7 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
     stages = maxStages;
   // Tiles start at multiples of this many bytes; what is before the first one
   // may end in between.
-  constexpr int64_t kTileAlignment = 1024;
-  while (stages > 1 && isTooLarge(maxBytes - kTileAlignment))
+  while (stages > 1 && isTooLarge(maxBytes - kSwizzledAlignment))
     --stages;
   if (stages < 2) {
     if (maxStages >= 2)

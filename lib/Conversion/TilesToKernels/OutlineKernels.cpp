@@ -13,6 +13,7 @@
 #include "Captures.h"
 
 #include "mamba/Conversion/Passes.h"
+#include "mamba/Dialect/Mamba/IR/BlockLoops.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,13 +65,6 @@ private:
   func::FuncOp function;
   gpu::GPUModuleOp module;
 };
-
-bool isMappedToBlocks(scf::ForallOp loop) {
-  std::optional<ArrayAttr> mapping = loop.getMapping();
-  return mapping && llvm::any_of(*mapping, [](Attribute attr) {
-           return isa<gpu::GPUBlockMappingAttr>(attr);
-         });
-}
 
 gpu::GPUModuleOp Outliner::getModule() {
   if (module)
@@ -309,7 +303,7 @@ LogicalResult Outliner::run() {
   SmallVector<scf::ForallOp> loops;
   WalkResult result =
       function.walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
-        if (!isMappedToBlocks(loop))
+        if (!mamba::isMappedToBlocks(loop))
           return WalkResult::advance();
         if (loop->getParentOp() != function) {
           loop.emitOpError("expected a loop over blocks directly in the body "

@@ -36,16 +36,7 @@ using namespace mamba;
 
 namespace {
 
-/// Widest access of a thread to memory.
-constexpr unsigned kVectorBytes = 16;
-
 bool isVector(Value value) { return isa<VectorType>(value.getType()); }
-
-unsigned getElementBytes(VectorType type) {
-  if (type.getElementType().isIndex())
-    return 8;
-  return std::max(1u, type.getElementTypeBitWidth() / 8);
-}
 
 class Assigner {
 public:
@@ -71,9 +62,8 @@ private:
   LinearLayout getDefault(VectorType type);
   LinearLayout getCoalesced(vector::TransferReadOp read);
 
-  LogicalResult rewriteOperands(Operation *op);
-  FailureOr<Value> getAs(Value value, const LinearLayout &wanted,
-                         Operation *user);
+  void rewriteOperands(Operation *op);
+  Value getAs(Value value, const LinearLayout &wanted, Operation *user);
   bool isCheap(Operation *op);
   void annotate();
 
@@ -87,7 +77,7 @@ private:
 
 bool Assigner::isComputed(Value value) {
   Operation *op = value.getDefiningOp();
-  if (!op || isa<vector::TransferReadOp, vector::LoadOp>(op) ||
+  if (!op || isa<vector::TransferReadOp>(op) ||
       op->hasTrait<OpTrait::ConstantLike>())
     return false;
   return true;
@@ -138,8 +128,9 @@ LogicalResult Assigner::decideScan(vector::ScanOp scan) {
   if (type.getRank() != 2)
     return scan.emitOpError("expected a matrix, got ") << type;
   unsigned dim = scan.getReductionDim();
-  LinearLayout layout = getScanLayout(mamba::getPaddedShape(type), dim,
-                                      getElementBytes(type), warps);
+  LinearLayout layout =
+      getScanLayout(mamba::getPaddedShape(type), dim,
+                    getElementBytes(type.getElementType()), warps);
   set(scan.getAccumulatedValue(), sliceLayout(layout, dim));
   set(scan.getDest(), std::move(layout));
   return success();
@@ -167,7 +158,7 @@ static unsigned findReadBytes(Value value, ArrayRef<int64_t> shape,
     sources.push_back(loop.getTiedLoopInit(argument)->get());
     sources.push_back(loop.getTiedLoopYieldedValue(argument)->get());
   } else if (isa<vector::TransferReadOp>(op)) {
-    return getElementBytes(type);
+    return getElementBytes(type.getElementType());
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     unsigned number = cast<OpResult>(value).getResultNumber();
     sources.push_back(branch.thenYield().getOperand(number));
@@ -188,9 +179,10 @@ void Assigner::decideReduction(vector::MultiDimReductionOp reduction) {
   llvm::DenseSet<Value> seen;
   unsigned bytes = findReadBytes(reduction.getSource(), type.getShape(), seen);
   set(reduction.getSource(),
-      getReductionLayout(
-          mamba::getPaddedShape(type), reduction.getReductionMask(),
-          bytes ? bytes : getElementBytes(type), warps, kVectorBytes));
+      getReductionLayout(mamba::getPaddedShape(type),
+                         reduction.getReductionMask(),
+                         bytes ? bytes : getElementBytes(type.getElementType()),
+                         warps, kVectorBytes));
 }
 
 /// From operands to results. True if it decided something.
@@ -283,8 +275,9 @@ void Assigner::spreadBackward(Value value) {
 }
 
 LinearLayout Assigner::getDefault(VectorType type) {
-  return coalescedLayout(mamba::getPaddedShape(type), getElementBytes(type),
-                         warps, kVectorBytes);
+  return coalescedLayout(mamba::getPaddedShape(type),
+                         getElementBytes(type.getElementType()), warps,
+                         kVectorBytes);
 }
 
 /// The default for accesses no wider than the addresses are known to allow.
@@ -296,7 +289,7 @@ LinearLayout Assigner::getCoalesced(vector::TransferReadOp read) {
     aligned = std::min(aligned, stride);
   for (Value index : read.getIndices())
     aligned = std::min(aligned, getKnownDivisor(index));
-  unsigned bytes = getElementBytes(type);
+  unsigned bytes = getElementBytes(type.getElementType());
   return coalescedLayout(mamba::getPaddedShape(type), bytes, warps,
                          std::min<int64_t>(kVectorBytes, aligned * bytes));
 }
@@ -318,8 +311,8 @@ bool Assigner::isCheap(Operation *op) {
   });
 }
 
-FailureOr<Value> Assigner::getAs(Value value, const LinearLayout &wanted,
-                                 Operation *user) {
+Value Assigner::getAs(Value value, const LinearLayout &wanted,
+                      Operation *user) {
   if (layouts.at(value) == wanted)
     return value;
   Operation *op = value.getDefiningOp();
@@ -331,11 +324,8 @@ FailureOr<Value> Assigner::getAs(Value value, const LinearLayout &wanted,
     for (OpOperand &operand : copy->getOpOperands()) {
       if (!isVector(operand.get()))
         continue;
-      FailureOr<Value> part =
-          getAs(operand.get(), *getOperandLayout(operand, wanted), copy);
-      if (failed(part))
-        return failure();
-      operand.set(*part);
+      operand.set(
+          getAs(operand.get(), *getOperandLayout(operand, wanted), copy));
     }
     return copy->getResult(0);
   }
@@ -346,7 +336,7 @@ FailureOr<Value> Assigner::getAs(Value value, const LinearLayout &wanted,
   return converted;
 }
 
-LogicalResult Assigner::rewriteOperands(Operation *op) {
+void Assigner::rewriteOperands(Operation *op) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isVector(operand.get()))
       continue;
@@ -360,15 +350,12 @@ LogicalResult Assigner::rewriteOperands(Operation *op) {
         continue;
     }
     if (isa<vector::TransferWriteOp>(op))
-      wanted = widenForMemory(own, getElementBytes(type), kVectorBytes);
+      wanted = widenForMemory(own, getElementBytes(type.getElementType()),
+                              kVectorBytes);
     if (!wanted)
       continue;
-    FailureOr<Value> value = getAs(operand.get(), *wanted, op);
-    if (failed(value))
-      return failure();
-    operand.set(*value);
+    operand.set(getAs(operand.get(), *wanted, op));
   }
-  return success();
 }
 
 void Assigner::annotate() {
@@ -454,8 +441,7 @@ LogicalResult Assigner::run() {
   SmallVector<Operation *> order;
   kernel.walk([&](Operation *op) { order.push_back(op); });
   for (Operation *op : order)
-    if (failed(rewriteOperands(op)))
-      return failure();
+    rewriteOperands(op);
   annotate();
   return success();
 }

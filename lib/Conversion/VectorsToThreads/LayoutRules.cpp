@@ -22,6 +22,11 @@ using namespace mamba;
 /// What memory moves at once.
 static constexpr unsigned kLineBytes = 128;
 
+unsigned mamba::getElementBytes(Type element) {
+  return element.isIndex() ? 8
+                           : std::max(1u, element.getIntOrFloatBitWidth() / 8);
+}
+
 SmallVector<uint32_t, 4> mamba::getExtents(VectorType type) {
   return SmallVector<uint32_t, 4>(type.getShape());
 }

@@ -21,6 +21,13 @@
 
 namespace mamba {
 
+/// Widest access of a thread to memory, in bytes; the arguments of kernels are
+/// aligned to it (docs/abi.md).
+constexpr unsigned kVectorBytes = 16;
+
+/// Bytes of an element in memory.
+unsigned getElementBytes(mlir::Type element);
+
 /// The sizes of `type`, each rounded up to a power of two.
 llvm::SmallVector<uint32_t, 4> getPaddedShape(mlir::VectorType type);
 /// The sizes of `type` as they are.

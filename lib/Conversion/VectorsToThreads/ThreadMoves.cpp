@@ -252,18 +252,7 @@ void ThreadProgram::storeShared(const SharedAccess &access, Value file,
   uint32_t size = access.offsets.getInSize(kRegister);
   unsigned group = 1u << access.vectorBits;
   OpBuilder::InsertionGuard guard(b);
-  Value idle;
-  auto addIdle = [&](Value thread, uint32_t mask) {
-    if (!mask)
-      return;
-    Value set = arith::AndIOp::create(b, loc(), thread, constantI32(mask));
-    idle = idle ? arith::OrIOp::create(b, loc(), idle, set).getResult() : set;
-  };
-  addIdle(lane, access.idleLanes);
-  addIdle(warp, access.idleWarps);
-  if (idle) {
-    Value active = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq,
-                                         idle, constantI32(0));
+  if (Value active = haveClear(access.idleLanes, access.idleWarps)) {
     auto branch = scf::IfOp::create(b, loc(), active, /*withElse=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
   }
@@ -308,9 +297,8 @@ LogicalResult ThreadProgram::rewriteConversion(ConvertLayoutOp op) {
   Held from = getHeld(op.getSource()), to = getHeld(op.getResult());
   Type element = type.getElementType();
   ConversionOptions options;
-  unsigned bits =
-      element.isIndex() ? 64 : std::max(8u, element.getIntOrFloatBitWidth());
-  options.elementBytes = bits / 8;
+  options.elementBytes = getElementBytes(element);
+  unsigned bits = 8 * options.elementBytes;
   // stmatrix is not on all targets.
   options.useStmatrix = false;
   llvm::Expected<ConversionPlan> plan =

@@ -52,6 +52,27 @@ Value ThreadProgram::toIndex(Value i32) {
   return arith::IndexCastUIOp::create(b, loc(), b.getIndexType(), i32);
 }
 
+Value ThreadProgram::both(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return arith::AndIOp::create(b, loc(), lhs, rhs);
+}
+
+Value ThreadProgram::haveClear(uint32_t lanes, uint32_t warpBits) {
+  Value bits;
+  for (auto [thread, mask] :
+       {std::pair(lane, lanes), std::pair(warp, warpBits)}) {
+    if (!mask)
+      continue;
+    Value set = arith::AndIOp::create(b, loc(), thread, constantI32(mask));
+    bits = bits ? arith::OrIOp::create(b, loc(), bits, set).getResult() : set;
+  }
+  if (!bits)
+    return {};
+  return arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::eq, bits,
+                               constantI32(0));
+}
+
 /// The bits of output `dim` in each column.
 static SmallVector<uint64_t> getColumnsOf(const LinearLayout &layout,
                                           StringRef in, unsigned dim) {
@@ -415,8 +436,8 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
     return rewriteConversion(convert);
   if (auto contraction = dyn_cast<vector::ContractionOp>(op))
     return rewriteContraction(contraction);
-  if (isa<AsyncCopyOp>(op))
-    return rewriteAsyncCopy(op);
+  if (auto copy = dyn_cast<AsyncCopyOp>(op))
+    return rewriteAsyncCopy(copy);
   return op.emitOpError("cannot be distributed over threads");
 }
 

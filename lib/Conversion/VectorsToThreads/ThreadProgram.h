@@ -81,7 +81,7 @@ private:
   mlir::LogicalResult rewriteGlobalRead(mlir::vector::TransferReadOp op);
   mlir::LogicalResult rewriteSharedRead(mlir::vector::TransferReadOp op);
   mlir::LogicalResult rewriteWrite(mlir::vector::TransferWriteOp op);
-  mlir::LogicalResult rewriteAsyncCopy(mlir::Operation &op);
+  mlir::LogicalResult rewriteAsyncCopy(AsyncCopyOp copy);
   mlir::FailureOr<SharedTileRef> getSharedTile(mlir::Value memref,
                                                mlir::Operation *user);
   struct Access;
@@ -141,6 +141,11 @@ private:
   /// All bits of output `dim` that lanes and warps can set.
   static uint64_t getThreadBits(const LinearLayout &layout, unsigned dim);
   mlir::Value toIndex(mlir::Value i32);
+  /// Both conditions; null stands for one that always holds.
+  mlir::Value both(mlir::Value lhs, mlir::Value rhs);
+  /// Whether the thread's lane and warp have none of these bits; null if there
+  /// are none to have.
+  mlir::Value haveClear(uint32_t lanes, uint32_t warps);
   mlir::Value constantIndex(int64_t value);
   mlir::Value constantI32(int64_t value);
 

@@ -171,6 +171,22 @@ class SsuConfig:
 
 
 # Factors of a grid of cases that are the same in every such grid.
+SSD_OPTIONS = {
+    "dtype": ["bf16", "f16", "f32"],
+    "dt_is_f32": [False, True],
+    "state_is_f32": [False, True],
+    "D": [None, "head", "head_dim"],
+    "z": [False, True],
+    "dt_bias": [False, True],
+    "softplus": [False, True],
+    "dt_limit": [None, (0.004, 0.05)],
+    "initial_state": [False, True],
+    "seq_idx": [None, "packed", "padded"],
+    "chunk_states": [False, True],
+    "final_state": [False, True],
+    "total_decay": [False, True],
+    "static_heads": [False, True],
+}
 SSU_OPTIONS = {
     "D": [None, "head", "head_dim"],
     "z": [False, True],

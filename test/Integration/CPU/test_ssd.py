@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from configs import SsdConfig, config_of
+from configs import SSD_OPTIONS, SsdConfig, config_of
 from inputs import round_to
 from pairwise import all_pairs
 import recurrence
@@ -17,20 +17,8 @@ FACTORS = {
     "state_dim": [16, 64, 128, 256],
     "heads_groups": [(1, 1), (2, 1), (3, 1), (2, 2), (6, 2), (8, 8)],
     "length": ["0", "1", "Q-1", "Q", "Q+1", "3Q+7"],
-    "dtype": ["bf16", "f16", "f32"],
-    "dt_is_f32": [False, True],
-    "state_is_f32": [False, True],
-    "D": [None, "head", "head_dim"],
-    "z": [False, True],
-    "dt_bias": [False, True],
-    "softplus": [False, True],
+    **SSD_OPTIONS,
     "dt_limit": [None, (0.004, 0.05), (0.0, float("inf"))],
-    "initial_state": [False, True],
-    "seq_idx": [None, "packed", "padded"],
-    "chunk_states": [False, True],
-    "final_state": [False, True],
-    "total_decay": [False, True],
-    "static_heads": [False, True],
 }
 
 

@@ -7,7 +7,7 @@ tests, and a run must be free of findings.
 import numpy as np
 import pytest
 
-from configs import SSU_OPTIONS, SsdConfig, SsuConfig, config_of, is_legal_ssu
+from configs import SSD_OPTIONS, SSU_OPTIONS, SsdConfig, SsuConfig, config_of, is_legal_ssu
 from pairwise import all_pairs
 from simulator import FILE_DTYPE
 import recurrence
@@ -24,20 +24,7 @@ SSD_FACTORS = {
     "state_dim": [16, 128],
     "heads_groups": [(2, 1), (4, 2)],
     "length": [1, 15, 64, 71],
-    "dtype": ["bf16", "f16", "f32"],
-    "dt_is_f32": [False, True],
-    "state_is_f32": [False, True],
-    "D": [None, "head", "head_dim"],
-    "z": [False, True],
-    "dt_bias": [False, True],
-    "softplus": [False, True],
-    "dt_limit": [None, (0.004, 0.05)],
-    "initial_state": [False, True],
-    "seq_idx": [None, "packed", "padded"],
-    "chunk_states": [False, True],
-    "final_state": [False, True],
-    "total_decay": [False, True],
-    "static_heads": [False, True],
+    **SSD_OPTIONS,
 }
 
 SSU_FACTORS = {

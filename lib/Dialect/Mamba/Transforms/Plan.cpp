@@ -9,6 +9,7 @@
 #include "mamba/Dialect/Mamba/IR/DimensionRoles.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
+#include "mamba/Layout/SharedMemory.h"
 #include "mamba/Target/Targets.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -26,8 +27,6 @@ using namespace mamba;
 
 namespace {
 
-/// Where a swizzled tile starts.
-constexpr int64_t kSwizzledAlignment = 1024;
 /// Tokens that a block of the scan over chunks takes at a time.
 constexpr int64_t kPassTokens = 128;
 /// Registers of a thread of chunk_out besides those of the products.

@@ -12,6 +12,7 @@
 
 #include "Vectorize.h"
 
+#include "mamba/Dialect/Mamba/IR/BlockLoops.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
@@ -442,13 +443,6 @@ void eraseDeadCode(Region &region) {
       for (Region &nested : op.getRegions())
         eraseDeadCode(nested);
     }
-}
-
-bool isMappedToBlocks(scf::ForallOp loop) {
-  std::optional<ArrayAttr> mapping = loop.getMapping();
-  return mapping && llvm::any_of(*mapping, [](Attribute attr) {
-           return isa<gpu::GPUBlockMappingAttr>(attr);
-         });
 }
 
 struct Vectorize final : mamba::impl::MambaVectorizePassBase<Vectorize> {
