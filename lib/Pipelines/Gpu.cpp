@@ -42,8 +42,13 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   } else {
     llvm::consumeError(target.takeError());
   }
+  pm.addNestedPass<gpu::GPUModuleOp>(createStageCopiesPass());
+  if (options.has("mamba-select-tma-layout")) {
+    SelectTmaLayoutPassOptions select;
+    select.target = options.target;
+    pm.addPass(createSelectTmaLayoutPass(select));
+  }
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
-  kernels.addPass(createStageCopiesPass());
   kernels.addPass(createPipelinePass(pipeline));
   kernels.addPass(createNarrowIndicesPass());
   kernels.addPass(createSliceContractionsPass());

@@ -59,10 +59,24 @@ void mamba::buildToLinalgPipeline(OpPassManager &pm,
     pm.addPass(createMambaInterchangeContractionsPass());
     return;
   }
+  if (options.has("mamba-fuse")) {
+    pm.addPass(createMambaFusePass());
+    addCleanup(pm);
+  }
   pm.addPass(createMambaTileInnerPass());
   addCleanup(pm);
-  pm.addPass(createMambaFoldCausalMaskPass());
-  addCleanup(pm);
+  if (options.has("mamba-fold-causal-mask")) {
+    pm.addPass(createMambaFoldCausalMaskPass());
+    addCleanup(pm);
+  }
+  if (options.has("mamba-rewrite-exp2")) {
+    pm.addPass(createMambaRewriteExp2Pass());
+    addCleanup(pm);
+  }
+  if (options.has("mamba-share-heads")) {
+    pm.addPass(createMambaShareHeadsPass());
+    addCleanup(pm);
+  }
 }
 
 void mamba::buildBufferizePipeline(OpPassManager &pm) {

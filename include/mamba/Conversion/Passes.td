@@ -332,6 +332,18 @@ def StageCopiesPass : Pass<"mamba-stage-copies", "mlir::gpu::GPUModuleOp"> {
   ];
 }
 
+def SelectTmaLayoutPass : Pass<"mamba-select-tma-layout", "mlir::ModuleOp"> {
+  let summary = "Choose how each tile of global memory is copied";
+  let description = [{
+    Decides between tensor maps (TMA), 16-byte copies and loads.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_90a\"",
+           "Target of the code: tensor maps need sm_90a or newer">
+  ];
+  let dependentDialects = ["mamba::MambaDialect", "mlir::nvgpu::NVGPUDialect"];
+}
+
 def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
   let summary = "Copy the tiles of a loop some iterations ahead";
   let description = [{

@@ -8,6 +8,7 @@
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -35,5 +36,26 @@ LogicalResult AsyncCopyOp::verify() {
              << destination << " elements in dimension " << dim
              << " of the source, got " << source;
   }
+  return success();
+}
+
+LogicalResult TensorMapOp::verify() {
+  auto tensor =
+      cast<nvgpu::TensorMapDescriptorType>(getMap().getType()).getTensor();
+  auto base = cast<MemRefType>(getBase().getType());
+  if (base.getElementType() != tensor.getElementType())
+    return emitOpError("expected a base of ")
+           << tensor.getElementType() << ", as the result's tensor, got "
+           << base;
+  int64_t rank = tensor.getRank();
+  if (!tensor.hasStaticShape() || rank < 1 || rank > 5)
+    return emitOpError(
+               "expected a box of static shape and of rank 1 to 5, got ")
+           << tensor;
+  if (static_cast<int64_t>(getSizes().size()) != rank ||
+      static_cast<int64_t>(getStrides().size()) != rank)
+    return emitOpError("expected ")
+           << rank << " sizes and strides, as the box has dimensions, got "
+           << getSizes().size() << " and " << getStrides().size();
   return success();
 }

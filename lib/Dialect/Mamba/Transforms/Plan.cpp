@@ -103,7 +103,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     std::optional<Schedule> named = symbolizeSchedule(schedule);
     if (schedule != "auto" && (!named || *named == Schedule::Simple)) {
       emitError(UnknownLoc::get(&getContext()))
-          << "expected option 'schedule' to be auto, three_kernel or "
+          << "expected option 'schedule' to be auto, three_kernel, "
+             "chunk_parallel, fused "
              "chunk_parallel, got '"
           << schedule << "'";
       return signalPassFailure();
@@ -220,7 +221,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     int64_t reduction = tokens < problem.chunk ? tokens : 0;
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
                          {1, 1, rows, columns}, {}, reduction, /*warps=*/4,
-                         /*stages=*/3, /*blocks=*/1, usesTf32(problem));
+                         /*stages=*/3, /*blocks=*/1,
+                         /*heads=*/1, /*segment=*/0, usesTf32(problem));
   }
 
   /// A block runs through the rows of a chunk of one head, some at a time, and
@@ -301,7 +303,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     return PlanAttr::get(
         &getContext(),
         isFused ? Schedule::ThreeKernel : Schedule::ChunkParallel, tile,
-        {rows, 0}, steps, warps, /*stages=*/1, blocks, usesTf32(problem));
+        {rows, 0}, steps, warps, /*stages=*/1, blocks, /*heads=*/1,
+        /*segment=*/0, usesTf32(problem));
   }
 
   /// A block holds rows of one head's state in the registers of its threads.
@@ -324,7 +327,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     tile[2] = rows;
     return PlanAttr::get(&getContext(), Schedule::Simple, tile, {},
                          /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1,
-                         /*tf32=*/false);
+                         /*heads=*/1, /*segment=*/0, /*tf32=*/false);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
@@ -370,7 +373,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
                          reduction, warps, /*stages=*/0, /*blocks=*/1,
-                         usesTf32(problem));
+                         /*heads=*/1, /*segment=*/0, usesTf32(problem));
   }
 
   bool usesTf32(const Problem &problem) {

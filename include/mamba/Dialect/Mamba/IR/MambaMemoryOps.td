@@ -45,4 +45,43 @@ def Mamba_AsyncCopyOp : Op<Mamba_Dialect, "async_copy", []> {
   let hasVerifier = 1;
 }
 
+def Mamba_TensorMapType : Type<
+    CPred<"::llvm::isa<::mlir::nvgpu::TensorMapDescriptorType>($_self)">,
+    "tensor map of nvgpu">;
+
+def Mamba_TensorMapOp : Op<Mamba_Dialect, "tensor_map",
+    [Pure, AttrSizedOperandSegments]> {
+  let summary = "Describe a tensor in global memory to the copy engine";
+  let description = [{
+    In the code that launches kernels: the tensor map (TMA descriptor) of the
+    tensor that starts `offset` elements past `base`. `sizes` and `strides`, in
+    elements, are outermost first and have the rank of the result's tensor;
+    the last stride is 1. A copy moves a box, the shape of the result's tensor,
+    whose elements lie in shared memory swizzled as the result says; what lies
+    past the sizes is zero.
+
+    The loader encodes it before the launch. It requires a base of whole 16
+    bytes, strides but the last of whole 16 bytes, a box of at most 256 in every
+    dimension whose rows are whole 16 bytes and at most as long as the swizzle's
+    span (PTX ISA, "Tensor Data Movement").
+
+    ```mlir
+    %map = mamba.tensor_map %x[%c0] sizes(%b, %t, %h, %c64) strides(%s0, %s1, %c64, %c1)
+        : memref<bf16> -> !nvgpu.tensormap.descriptor<
+            tensor = memref<1x128x1x64xbf16, 3>, swizzle = swizzle_128b,
+            l2promo = l2promo_128b, oob = zero, interleave = none>
+    gpu.launch_func @kernels::@k .. args(.., %map : ..)
+    ```
+  }];
+  let arguments = (ins
+    AnyMemRef:$base, Index:$offset, Variadic<Index>:$sizes,
+    Variadic<Index>:$strides);
+  let results = (outs Mamba_TensorMapType:$map);
+  let assemblyFormat = [{
+    $base `[` $offset `]` `sizes` `(` $sizes `)` `strides` `(` $strides `)`
+    attr-dict `:` type($base) `->` type($map)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // MAMBA_MEMORY_OPS_TD

@@ -206,6 +206,30 @@ def MambaToLinalgPass : Pass<"mamba-to-linalg"> {
   let dependentDialects = ["::mamba::MambaDialect"];
 }
 
+def MambaFusePass : Pass<"mamba-fuse"> {
+  let summary = "Compute a loop over blocks in the loop that it reads from";
+  let description = [{
+    Fuses loops over blocks whose plans have schedule `fused` or `segmented`.
+  }];
+  let dependentDialects = ["::mamba::MambaDialect", "::mlir::scf::SCFDialect"];
+}
+
+def MambaShareHeadsPass : Pass<"mamba-share-heads"> {
+  let summary = "Compute what several blocks have in common once";
+  let description = [{
+    Joins as many blocks as the plan's `heads` says.
+  }];
+  let dependentDialects = ["::mamba::MambaDialect", "::mlir::scf::SCFDialect"];
+}
+
+def MambaRewriteExp2Pass : Pass<"mamba-rewrite-exp2"> {
+  let summary = "Write exponentials as powers of two, and fewer of them";
+  let description = [{
+    Rewrites `math.exp` as `math.exp2`.
+  }];
+  let dependentDialects = ["::mamba::MambaDialect", "::mlir::math::MathDialect"];
+}
+
 def MambaTileInnerPass : Pass<"mamba-tile-inner"> {
   let summary = "Compute the end of a tile program a few rows at a time";
   let description = [{
