@@ -27,6 +27,8 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   vectorize.fragments = true;
   pm.addPass(createMambaVectorizePass(vectorize));
   buildBufferizePipeline(pm);
+  if (options.has("mamba-share-heads"))
+    pm.addPass(createMambaShareHeadsPass());
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -73,10 +73,6 @@ void mamba::buildToLinalgPipeline(OpPassManager &pm,
     pm.addPass(createMambaRewriteExp2Pass());
     addCleanup(pm);
   }
-  if (options.has("mamba-share-heads")) {
-    pm.addPass(createMambaShareHeadsPass());
-    addCleanup(pm);
-  }
 }
 
 void mamba::buildBufferizePipeline(OpPassManager &pm) {

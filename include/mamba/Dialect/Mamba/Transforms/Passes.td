@@ -217,9 +217,51 @@ def MambaFusePass : Pass<"mamba-fuse"> {
 def MambaShareHeadsPass : Pass<"mamba-share-heads"> {
   let summary = "Compute what several blocks have in common once";
   let description = [{
-    Joins as many blocks as the plan's `heads` says.
+    A loop over blocks whose plan has `heads` greater than 1 gets that many
+    neighbouring positions of one of its dimensions into each block. The
+    dimension is the one along which most contractions of the program are the
+    same: those that do not depend on the position, or only on its quotient by
+    the size of a group. What the joined programs have in common, reads and
+    contractions, is computed once; loops with the same bounds are one loop.
+    Positions of different groups are never joined. Where a group is no multiple
+    of `heads`, its last block computes its last position several times and
+    writes the same values.
+
+    It works on vectors and buffers. If no contraction is common to several
+    blocks, the program has buffers of its own, or the loop does not count from
+    0 by 1, a remark says so and the loop stays as it is.
+
+    ```mlir
+    scf.forall (%c, %h) in (%chunks, %heads) {
+      %g = arith.divui %h, %heads_per_group
+      %s = vector.contract .. // of C[%c, %g] and B[%c, %g]
+      %y = vector.contract .. // of %s and x[%c, %h]
+      vector.transfer_write %y, .. // y[%c, %h]
+    } {mamba.plan = #mamba.plan<.. heads 2>}
+    ```
+    becomes
+    ```mlir
+    scf.forall (%c, %g, %k) in (%chunks, %groups, %heads_per_group ceildiv 2) {
+      %h0 = .. // %g * %heads_per_group + 2 * %k
+      %h1 = .. // min(%h0 + 1, the last head of the group)
+      %s = vector.contract .. // of C[%c, %g] and B[%c, %g]
+      %y0 = vector.contract .. // of %s and x[%c, %h0]
+      vector.transfer_write %y0, .. // y[%c, %h0]
+      %y1 = vector.contract .. // of %s and x[%c, %h1]
+      vector.transfer_write %y1, .. // y[%c, %h1]
+    }
+    ```
   }];
-  let dependentDialects = ["::mamba::MambaDialect", "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numJoined", "loops-joined", "Loops over blocks with several "
+              "positions in a block">,
+    Statistic<"numShared", "contractions-shared",
+              "Contractions that a block computes once for several positions">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"
+  ];
 }
 
 def MambaRewriteExp2Pass : Pass<"mamba-rewrite-exp2"> {
