@@ -73,6 +73,11 @@ public:
   /// Adds the instructions executed to `counters`.
   void finishCounters();
 
+  // Bytes of shared memory that bulk copies may still read.
+  void beginRead(uint64_t offset, uint64_t bytes);
+  void endRead(uint64_t offset, uint64_t bytes);
+  bool isBeingRead(uint64_t offset, uint64_t bytes) const;
+
   std::array<unsigned, 3> getThread(unsigned linear) const;
   /// "thread (0, 0, 0)" for a thread as `Shadow` numbers them.
   std::string describeThread(uint32_t clusterThread) const;
@@ -105,6 +110,9 @@ public:
 
 private:
   void fillSpecials(Warp &warp);
+  /// By 16 bytes of shared memory: runs of copies that read them.
+  std::vector<uint16_t> readers;
+  unsigned numReads = 0;
   void complete(Barrier &barrier, unsigned number, const Inst &inst);
 };
 

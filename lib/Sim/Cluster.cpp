@@ -68,6 +68,7 @@ void Cluster::run(uint64_t linear) {
   for (std::unique_ptr<Block> &block : blocks)
     block->start(position);
   schedule();
+  copies.finish(launch.options.sanitize && !blocks.front()->stopped);
   for (std::unique_ptr<Block> &block : blocks)
     block->finish();
 }
@@ -95,6 +96,8 @@ void Cluster::schedule() {
       Block &block = warp.block;
       uint64_t executed = block.executed;
       uint64_t slice = seed ? 1 + random() % 256 : kSlice;
+      if (seed)
+        copies.deliverRandom();
       Warp::Status status = warp.run(slice);
       executedNothing &= block.executed == executed;
       onlyWaits &= status == Warp::Status::Blocked || warp.isPolling;

@@ -9,6 +9,7 @@
 #define MAMBA_LIB_SIM_CLUSTER_H
 
 #include "Block.h"
+#include "BulkCopy.h"
 
 #include <random>
 
@@ -32,6 +33,7 @@ public:
   std::vector<std::unique_ptr<Block>> blocks;
   std::mt19937_64 random;
   Clock clock;
+  BulkCopies copies{*this};
 
 private:
   void startClock();

@@ -89,6 +89,7 @@ public:
   unsigned srcVector(Type type, bool wide = false);
   /// "[base+offset]": the base becomes a source, inst.address its place.
   void address();
+  void pushAddress(const ptx::Operand &operand);
   /// An integer that is known now.
   int64_t constant();
   /// "%p|%q" as two destinations of which the second may be missing.
