@@ -16,9 +16,9 @@
 |* workspace, streams are ignored, and mamba_call_launch returns when the     *|
 |* results are there.                                                         *|
 |*                                                                            *|
-|* The library allocates no device memory except for the code of the kernels, *|
-|* does not synchronize, and queues nothing but kernels, so that a CUDA graph *|
-|* can capture a launch.                                                      *|
+|* The library allocates no device memory except for the code of the kernels  *|
+|* and some zeros, does not synchronize, and queues nothing but kernels, so   *|
+|* that a CUDA graph can capture a launch.                                    *|
 |*                                                                            *|
 |* Threads: a bundle and its functions may be used by several threads at      *|
 |* once, on several devices. A mamba_call belongs to one thread at a time.    *|

@@ -145,7 +145,7 @@ void Call::planWorkspace(Plan &plan, Mistakes &mistakes) const {
 void Call::planLaunch(const Launch &launch, Plan &plan,
                       Mistakes &mistakes) const {
   static constexpr std::array<int64_t, 3> limits = {INT32_MAX, 65535, 65535};
-  PreparedLaunch prepared{&launch, {}, {}};
+  PreparedLaunch prepared{&launch, {}, {}, {}};
   std::string prefix = "launch " +
                        std::to_string(&launch - function.launches.data()) +
                        ": ",
@@ -180,6 +180,17 @@ void Call::planLaunch(const Launch &launch, Plan &plan,
     if (!value)
       return mistakes.add(prefix + error);
     prepared.parameters.push_back(uint64_t(*value));
+    if (!parameter.map)
+      continue;
+    try {
+      prepared.maps.emplace_back(*parameter.map, plan.sizes);
+    } catch (const Error &why) {
+      const std::string &base = parameter.kind == Parameter::Argument
+                                    ? function.arguments[parameter.index].name
+                                    : function.workspace[parameter.index].name;
+      return mistakes.add(prefix + "tensor map of " + quote(base) + ": " +
+                          why.what());
+    }
   }
   plan.launches.push_back(std::move(prepared));
 }
@@ -306,20 +317,36 @@ void Call::checkWorkspace(const Plan &plan, uint64_t address,
   mistakes.check();
 }
 
+Cells Call::makeCells(const Driver &driver, ContextModules &modules,
+                      const PreparedLaunch &prepared,
+                      uint64_t workspace) const {
+  Cells cells{prepared.parameters, {}};
+  for (size_t i = 0; i < cells.words.size(); ++i) {
+    const Parameter &parameter = prepared.launch->parameters[i];
+    if (parameter.kind == Parameter::Argument)
+      cells.words[i] = arrays[parameter.index].address;
+    else if (parameter.kind == Parameter::Workspace)
+      cells.words[i] = workspace + plan->workspaceOffsets[parameter.index];
+    if (!parameter.map)
+      continue;
+    const PreparedTensorMap &map = prepared.maps[cells.maps.size()];
+    uint64_t zeros = map.isEmpty ? modules.getZeros(driver) : 0;
+    cells.maps.push_back(map.encode(driver, cells.words[i], zeros));
+  }
+  return cells;
+}
+
 void Call::queue(const Driver &driver, const ContextModules &modules,
-                 const PreparedLaunch &prepared, uint64_t workspace,
+                 const PreparedLaunch &prepared, Cells &cells,
                  CUstream stream) const {
   const Launch &launch = *prepared.launch;
-  std::vector<uint64_t> cells = prepared.parameters;
   std::vector<void *> parameters;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const Parameter &parameter = launch.parameters[i];
-    if (parameter.kind == Parameter::Argument)
-      cells[i] = arrays[parameter.index].address;
-    else if (parameter.kind == Parameter::Workspace)
-      cells[i] = workspace + plan->workspaceOffsets[parameter.index];
-    parameters.push_back(&cells[i]);
-  }
+  size_t numMaps = 0;
+  for (size_t i = 0; i < cells.words.size(); ++i)
+    if (launch.parameters[i].map)
+      parameters.push_back(&cells.maps[numMaps++]);
+    else
+      parameters.push_back(&cells.words[i]);
   const auto &grid = prepared.grid, &block = launch.block;
   CUfunction kernel = modules.getKernel(launch.kernel);
   CUresult result;
@@ -381,8 +408,12 @@ void Call::launch(Modules &modules, void *workspace, uint64_t workspaceBytes,
   ContextScope scope(driver, stream);
   std::shared_ptr<ContextModules> loaded =
       modules.load(driver, scope.get(), function);
+  // Nothing is queued if a tensor map is not accepted.
+  std::vector<Cells> cells;
   for (const PreparedLaunch &launch : plan->launches)
-    queue(driver, *loaded, launch, address, stream);
+    cells.push_back(makeCells(driver, *loaded, launch, address));
+  for (size_t i = 0; i < cells.size(); ++i)
+    queue(driver, *loaded, plan->launches[i], cells[i], stream);
 }
 
 } // namespace mamba::runtime

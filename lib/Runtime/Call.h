@@ -38,8 +38,16 @@ private:
 struct PreparedLaunch {
   const Launch *launch;
   std::array<uint32_t, 3> grid;
-  /// Of i64 parameters; 0 for pointers.
+  /// Of i64 parameters; 0 for pointers and tensor maps.
   std::vector<uint64_t> parameters;
+  /// For each parameter with a tensor map, in order.
+  std::vector<PreparedTensorMap> maps;
+};
+
+/// The parameters of a launch as the driver copies them.
+struct Cells {
+  std::vector<uint64_t> words;
+  std::vector<CUtensorMap> maps;
 };
 
 /// What follows from the sizes of a call.
@@ -86,9 +94,10 @@ private:
   void planLaunch(const Launch &launch, Plan &plan, Mistakes &mistakes) const;
   void checkAddresses(Mistakes &mistakes) const;
   void checkWorkspace(const Plan &plan, uint64_t address, uint64_t bytes) const;
+  Cells makeCells(const Driver &driver, ContextModules &modules,
+                  const PreparedLaunch &launch, uint64_t workspace) const;
   void queue(const Driver &driver, const ContextModules &modules,
-             const PreparedLaunch &launch, uint64_t workspace,
-             CUstream stream) const;
+             const PreparedLaunch &launch, Cells &cells, CUstream stream) const;
 
   void runOnHost() const;
 

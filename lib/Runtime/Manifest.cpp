@@ -18,7 +18,8 @@
 namespace mamba::runtime {
 namespace {
 
-constexpr int64_t kVersion = 1;
+/// Version 2 has tensor maps.
+constexpr int64_t kVersion = 2;
 
 std::string quote(const std::string &name) { return "'" + name + "'"; }
 
@@ -185,20 +186,35 @@ private:
   Parameter readParameter(const JsonReader &entry) const {
     std::string kind = entry.get("kind").string();
     if (kind == "i64")
-      return {Parameter::Value, 0, readExpression(entry.get("value"))};
-    if (kind != "pointer")
+      return {Parameter::Value, 0, readExpression(entry.get("value")), {}};
+    if (kind != "pointer" && kind != "tensor_map")
       entry.fail("unknown kind of parameter " + quote(kind));
+    Parameter parameter = readPointer(entry);
+    if (kind == "tensor_map")
+      parameter.map = TensorMap::read(entry, [&](const JsonReader &expression) {
+        return readExpression(expression);
+      });
+    return parameter;
+  }
+
+  Parameter readPointer(const JsonReader &entry) const {
+    Parameter parameter;
     if (entry.has("argument")) {
       std::string name = entry.get("argument").string();
-      if (const Argument *argument = function.findArgument(name))
-        return {Parameter::Argument,
-                size_t(argument - function.arguments.data())};
-      entry.fail("there is no argument " + quote(name));
+      const Argument *argument = function.findArgument(name);
+      if (!argument)
+        entry.fail("there is no argument " + quote(name));
+      parameter.kind = Parameter::Argument;
+      parameter.index = size_t(argument - function.arguments.data());
+      return parameter;
     }
+    parameter.kind = Parameter::Workspace;
     std::string name = entry.get("workspace").string();
     for (size_t i = 0; i < function.workspace.size(); ++i)
-      if (function.workspace[i].name == name)
-        return {Parameter::Workspace, i};
+      if (function.workspace[i].name == name) {
+        parameter.index = i;
+        return parameter;
+      }
     entry.fail("there is no workspace " + quote(name));
   }
 
@@ -264,9 +280,7 @@ Manifest readManifest(const std::string &folder) {
   }
   JsonReader top(json, path);
   JsonReader version = top.get("version");
-  if (version.dump() != std::to_string(kVersion))
-    version.fail("expected " + std::to_string(kVersion) + ", got " +
-                 version.dump());
+  version.integer(1, kVersion);
   Manifest manifest;
   manifest.target = top.get("target").string();
   if (manifest.target == "cpu")

@@ -9,9 +9,11 @@
 #define MAMBA_LIB_RUNTIME_MANIFEST_H
 
 #include "Expression.h"
+#include "TensorMap.h"
 #include "mamba-c/Runtime.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,9 @@ struct Parameter {
   /// Of the argument or workspace.
   size_t index = 0;
   Expression value = Expression::constant(0);
+  /// If not the address of an argument or workspace is passed, but a tensor map
+  /// with this base.
+  std::optional<TensorMap> map;
 };
 
 /// An entry point of a PTX file, with what it needs in any launch.
