@@ -143,10 +143,11 @@ void ContextModules::load(const Driver &driver, const Function &function) {
     checkDevice(driver);
     isDeviceChecked = true;
   }
-  for (const Launch &launch : function.launches)
-    if (!kernels[launch.kernel])
-      kernels[launch.kernel] =
-          loadKernel(driver, manifest.kernels[launch.kernel]);
+  for (const Variant &variant : function.variants)
+    for (const Launch &launch : variant.launches)
+      if (!kernels[launch.kernel])
+        kernels[launch.kernel] =
+            loadKernel(driver, manifest.kernels[launch.kernel]);
   ready.store(true, std::memory_order_release);
 }
 

@@ -290,12 +290,14 @@ class Bundle:
         self._modules, self._kernels = {}, {}
 
     def function(self, name=None):
-        """Manifest entry of a function; without a name the only one."""
+        """Manifest entry of a function, with what its first variant has; without a
+        name the only one."""
         if name is None and len(self.functions) == 1:
-            return next(iter(self.functions.values()))
+            name = next(iter(self.functions))
         if name not in self.functions:
             raise BundleError(f"no function {name}; there are {', '.join(self.functions)}")
-        return self.functions[name]
+        function = self.functions[name]
+        return {**function, **function.get("variants", [{}])[0]}
 
     def kernel(self, ptx, name, shared_bytes):
         """Kernel of a PTX file of the folder, loaded once."""
