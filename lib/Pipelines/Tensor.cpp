@@ -36,6 +36,7 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
   pm.addPass(createMambaRecordOperationsPass(record));
   MambaDecomposeSsdPassOptions decompose;
   decompose.target = options.target;
+  decompose.schedule = options.schedule;
   pm.addPass(createMambaDecomposeSsdPass(decompose));
   addCleanup(pm);
   if (options.target == "cpu")

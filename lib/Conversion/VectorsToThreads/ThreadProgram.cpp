@@ -424,6 +424,9 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
     return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
       return Coordinates{uint32_t(row.getStaticPosition()[0]), at[0]};
     });
+  if (auto element = dyn_cast<vector::ExtractOp>(op);
+      element && !isa<VectorType>(element.getType()))
+    return rewriteElement(element);
   if (auto scan = dyn_cast<vector::ScanOp>(op))
     return rewriteScan(scan);
   if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op))

@@ -38,7 +38,10 @@ def MambaDecomposeSsdPass : Pass<"mamba-decompose-ssd"> {
            "Target of the code, which chooses the chunk">,
     Option<"chunk", "chunk", "int64_t", "0",
            "Tokens of a chunk where the operation leaves them open (0: at most "
-           "128 on a GPU, the operation's else)">
+           "128 on a GPU, the operation's else)">,
+    Option<"schedule", "schedule", "std::string", "\"auto\"",
+           "Schedule of the scan: fused and segmented take chunks of at most 64 "
+           "tokens on a GPU">
   ];
   let dependentDialects = ["::mamba::MambaDialect"];
 }
@@ -132,8 +135,8 @@ def MambaPlanPass : Pass<"mamba-plan"> {
     Option<"target", "target", "std::string", "\"sm_90a\"",
            "GPU whose limits the plans keep">,
     Option<"schedule", "schedule", "std::string", "\"auto\"",
-           "How the chunked scan is spread over kernels: auto, three_kernel or "
-           "chunk_parallel">,
+           "How the chunked scan is spread over kernels: auto, three_kernel, "
+           "chunk_parallel, fused or segmented">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "Shared memory that a block's temporaries may take, in bytes (0: "
            "the target's limit)">,
@@ -155,8 +158,8 @@ def MambaTilePass : Pass<"mamba-tile"> {
     operand in place starts from that operand.
 
     A `mamba.chunk_state` that only a `mamba.state_pass` of schedule
-    `three_kernel` reads, and that has no plan of its own, is fused into the
-    loop: each block computes what it reads of it.
+    `three_kernel`, `fused` or `segmented` reads, and that has no plan of its own,
+    is fused into the loop: each block computes what it reads of it.
 
     With `loops=forall`, `linalg` operations outside of loops are tiled too, so
     that all work is in kernels: by 256 along the innermost parallel loop, by 1
@@ -209,9 +212,72 @@ def MambaToLinalgPass : Pass<"mamba-to-linalg"> {
 def MambaFusePass : Pass<"mamba-fuse"> {
   let summary = "Compute a loop over blocks in the loop that it reads from";
   let description = [{
-    Fuses loops over blocks whose plans have schedule `fused` or `segmented`.
+    Fuses loops over blocks whose plans have schedule `fused` or `segmented`, in
+    two ways. A loop that is not fused though its plan asks for it gets a remark
+    that says why.
+
+    *A consumer into the loop it reads from.* Each block of the producer runs
+    through a loop that inserts one tile in each iteration. If every block of
+    the consumer reads one such tile, and nothing else of the producer, its
+    program becomes a part of that iteration, with the tile as it was just
+    computed. The variables of both have to match one to one, over the same
+    ranges. What the consumer writes becomes a slice that the loop carries. The
+    producer's tiles stay a result only if something else reads them.
+
+    ```mlir
+    %h = scf.forall (%b) in (%n) shared_outs(%o = %e) -> (tensor<?x?x64xf32>) {
+      %r:2 = scf.for %c = %c0 to %m step %c1 iter_args(%s = %init, %t = %tiles) {
+        %u = tensor.insert_slice %s into %t[0, %c, 0] [1, 1, 64] [1, 1, 1] ..
+        %next = linalg.generic .. outs(%s : tensor<64xf32>) ..
+        scf.yield %next, %u ..
+      }
+      scf.forall.in_parallel { tensor.parallel_insert_slice %r#1 into %o[%b, 0, 0] [1, %m, 64] .. }
+    } {mamba.plan = #mamba.plan<fused tile [1]>, ..}
+    %y = scf.forall (%b, %c) in (%n, %m) shared_outs(%o = %e2) -> (tensor<?x?x64xf32>) {
+      %s = tensor.extract_slice %h[%b, %c, 0] [1, 1, 64] [1, 1, 1] ..
+      %v = linalg.generic .. ins(%s : tensor<64xf32>) ..
+      scf.forall.in_parallel { tensor.parallel_insert_slice %v into %o[%b, %c, 0] [1, 1, 64] .. }
+    } {mamba.plan = #mamba.plan<fused tile [1, 1]>, ..}
+    ```
+    becomes
+    ```mlir
+    %y = scf.forall (%b) in (%n) shared_outs(%o = %e2) -> (tensor<?x?x64xf32>) {
+      %rows = tensor.extract_slice %o[%b, 0, 0] [1, %m, 64] [1, 1, 1] ..
+      %r:2 = scf.for %c = %c0 to %m step %c1 iter_args(%s = %init, %t = %rows) {
+        %next = linalg.generic .. outs(%s : tensor<64xf32>) ..
+        %v = linalg.generic .. ins(%s : tensor<64xf32>) ..
+        %u = tensor.insert_slice %v into %t[0, %c, 0] [1, 1, 64] [1, 1, 1] ..
+        scf.yield %next, %u ..
+      }
+      scf.forall.in_parallel { tensor.parallel_insert_slice %r#1 into %o[%b, 0, 0] [1, %m, 64] .. }
+    }
+    ```
+
+    *A producer into its readers.* If each read of a loop's results, in other
+    such loops, lies in the tile of one block, the block's program is repeated
+    where it is read, once for all reads of that block.
+
+    ```mlir
+    %s = scf.forall (%b, %c) in (%n, %m) .. { // inserts %t at [%b, %c, 0]
+    }
+    .. scf.for %c = .. { %r = tensor.extract_slice %s[%b, %c, 0] [1, 1, %k] .. }
+    ```
+    becomes
+    ```mlir
+    .. scf.for %c = .. { .. %r = tensor.extract_slice %t[0] [%k] .. }
+    ```
   }];
-  let dependentDialects = ["::mamba::MambaDialect", "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numConsumers", "consumers",
+              "Loops computed in the loop that they read from">,
+    Statistic<"numProducers", "producers", "Loops computed where they are read">,
+    Statistic<"numRefused", "refused", "Loops that could not be fused">
+  ];
+  let dependentDialects = [
+    "::mamba::MambaDialect", "::mlir::affine::AffineDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
 }
 
 def MambaShareHeadsPass : Pass<"mamba-share-heads"> {
