@@ -32,6 +32,8 @@ struct RewriteExp2 : mamba::impl::MambaRewriteExp2PassBase<RewriteExp2> {
         numRewritten += result.numRewritten;
         numFactors += result.numFactors;
       }
+      if (clampTerms)
+        numClamped += mamba::clampTerms(rewriter, function);
       if (separate)
         numSeparated += separateFactors(rewriter, function);
       if (foldWeights)

@@ -12,6 +12,8 @@
 #ifndef MAMBA_LIB_TRANSFORMS_REWRITEEXP2_H
 #define MAMBA_LIB_TRANSFORMS_REWRITEEXP2_H
 
+#include "LinearForm.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -41,9 +43,40 @@ mlir::Value getCarrier(mlir::Value value);
 /// Whether no element of `value` is below 0; some may be NaN.
 bool isNeverNegative(mlir::Value value);
 
-/// Whether `tensor` is monotone along its last dimension: a prefix sum of
-/// numbers of one sign. The sign may differ between rows.
-bool isMonotone(mlir::Value tensor);
+/// The operation whose prefix sums along their last dimension are the rows of
+/// `tensor`, if all terms of a row have one sign: a row is monotone. Rows may
+/// differ in their sign. Null if that cannot be proven.
+mlir::linalg::GenericOp getPrefixSum(mlir::Value tensor);
+
+/// A position along a dimension: a sum, and maybe that of a loop of linalg.
+using Position = std::pair<LinearForm, std::optional<unsigned>>;
+
+/// An element of a tensor that is no slice of another one.
+struct Element {
+  mlir::Value root;
+  llvm::SmallVector<Position> position;
+
+  /// Whether the elements differ in their last position only.
+  bool isSameRow(const Element &other) const;
+  bool isSamePosition(const Element &other) const;
+};
+
+/// The element that a scalar is: an argument of a linalg body, or extracted.
+std::optional<Element> getElement(mlir::Value value);
+
+/// Whether `before` is not after `after` wherever the result of `exponent`
+/// counts.
+bool isNeverAfter(mlir::Operation *exponent, const Element &before,
+                  const Element &after);
+
+/// The largest extent of a loop.
+llvm::FailureOr<int64_t> getLoopBound(mlir::linalg::GenericOp op,
+                                      unsigned loop);
+
+/// Adds the scalars that are read from `tensor` and its slices; false if there
+/// is any other use.
+bool collectReads(mlir::Value tensor,
+                  llvm::SmallVectorImpl<mlir::Value> &elements);
 
 /// A tensor of `compute` of every element of the tensors, which have one shape.
 mlir::Value createElementwise(
@@ -60,6 +93,10 @@ struct HoistResult {
 };
 HoistResult hoistFactors(mlir::RewriterBase &rewriter,
                          mlir::Operation *function);
+
+/// Clamps terms of prefix sums rather than differences of sums; returns the
+/// number of minima that are left out.
+unsigned clampTerms(mlir::RewriterBase &rewriter, mlir::Operation *function);
 
 /// Takes factors of rows out of sums; returns the number of loops.
 unsigned separateFactors(mlir::RewriterBase &rewriter,

@@ -187,47 +187,43 @@ static bool hasOneSign(linalg::GenericOp op, Value value, unsigned loop) {
          });
 }
 
-bool mamba::isMonotone(Value tensor) {
+linalg::GenericOp mamba::getPrefixSum(Value tensor) {
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
-  if (!type || type.getRank() == 0)
-    return false;
-  if (auto result = dyn_cast<OpResult>(tensor)) {
-    if (auto loop = dyn_cast<scf::ForallOp>(result.getOwner())) {
-      // Every block inserts whole rows.
-      BlockArgument argument =
-          loop.getTiedBlockArgument(loop.getTiedOpOperand(result));
-      bool isInserted = false;
-      for (Operation &op : loop.getTerminator().getYieldingOps()) {
-        auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op);
-        if (!insert)
-          return false;
-        if (insert.getDest() != argument)
-          continue;
-        int64_t last = type.getRank() - 1;
-        if (insert.getDroppedDims()[last] || type.isDynamicDim(last) ||
-            insert.getSourceType().getShape().back() != type.getDimSize(last) ||
-            !isMonotone(insert.getSource()))
-          return false;
-        isInserted = true;
-      }
-      return isInserted;
+  auto result = dyn_cast<OpResult>(tensor);
+  if (!type || type.getRank() == 0 || !result)
+    return {};
+  if (auto loop = dyn_cast<scf::ForallOp>(result.getOwner())) {
+    // Every block inserts whole rows.
+    BlockArgument argument =
+        loop.getTiedBlockArgument(loop.getTiedOpOperand(result));
+    int64_t last = type.getRank() - 1;
+    linalg::GenericOp sum;
+    for (Operation &op : loop.getTerminator().getYieldingOps()) {
+      auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op);
+      if (!insert)
+        return {};
+      if (insert.getDest() != argument)
+        continue;
+      if (sum || insert.getDroppedDims()[last] || type.isDynamicDim(last) ||
+          insert.getSourceType().getShape().back() != type.getDimSize(last))
+        return {};
+      sum = getPrefixSum(insert.getSource());
+      if (!sum)
+        return {};
     }
-    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(result.getOwner())) {
-      int64_t last = slice.getSourceType().getRank() - 1;
-      return !slice.getDroppedDims()[last] &&
-             isConstantIntValue(slice.getMixedStrides()[last], 1) &&
-             isMonotone(slice.getSource());
-    }
-    if (auto generic = dyn_cast<linalg::GenericOp>(result.getOwner())) {
-      std::optional<Scan> scan = matchScan(generic);
-      if (!scan || !isNeutral(generic.getDpsInits().front()))
-        return false;
-      AffineMap out = generic.getIndexingMapsArray().back();
-      return out.getDimPosition(out.getNumResults() - 1) == scan->position &&
-             hasOneSign(generic, scan->term, scan->summed);
-    }
+    return sum;
   }
-  return false;
+  auto generic = dyn_cast<linalg::GenericOp>(result.getOwner());
+  std::optional<Scan> scan =
+      generic ? matchScan(generic) : std::optional<Scan>();
+  if (!scan || !isNeutral(generic.getDpsInits().front()))
+    return {};
+  AffineMap out = generic.getIndexingMapsArray().back();
+  bool isLast =
+      out.getDimPosition(out.getNumResults() - 1) == scan->position;
+  return isLast && hasOneSign(generic, scan->term, scan->summed)
+             ? generic
+             : linalg::GenericOp();
 }
 
 Value mamba::createElementwise(

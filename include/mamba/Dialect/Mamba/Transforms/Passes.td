@@ -271,6 +271,8 @@ def MambaRewriteExp2Pass : Pass<"mamba-rewrite-exp2"> {
   let options = [
     Option<"hoist", "hoist", "bool", "true",
            "Multiply by log2(e) where values have fewer elements">,
+    Option<"clampTerms", "clamp-terms", "bool", "true",
+           "Clamp terms of prefix sums rather than their differences">,
     Option<"separate", "separate", "bool", "true",
            "Take factors of a row out of sums">,
     Option<"foldWeights", "fold-weights", "bool", "true",
@@ -281,6 +283,8 @@ def MambaRewriteExp2Pass : Pass<"mamba-rewrite-exp2"> {
               "Exponentials that became powers of two">,
     Statistic<"numFactors", "factors-inserted",
               "Multiplications by log2(e) inserted">,
+    Statistic<"numClamped", "clamps-removed",
+              "Minima that clamped terms make needless">,
     Statistic<"numSeparated", "loops-separated",
               "Loops whose sums are multiplied by a factor of the row">,
     Statistic<"numFolded", "weights-folded",
