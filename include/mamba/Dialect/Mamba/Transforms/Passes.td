@@ -333,9 +333,75 @@ def MambaShareHeadsPass : Pass<"mamba-share-heads"> {
 def MambaRewriteExp2Pass : Pass<"mamba-rewrite-exp2"> {
   let summary = "Write exponentials as powers of two, and fewer of them";
   let description = [{
-    Rewrites `math.exp` as `math.exp2`.
+    Only exponentials with the `afn` flag are rewritten; flags are kept.
+
+    `hoist`: `exp(v)` is `exp2(v * log2(e))`. The factor moves from `v` to what
+    `v` is made of as long as every step is homogeneous (sums, differences,
+    minima and maxima, selections, slices, insertions, carried tensors of loops,
+    results of loops over blocks) and every other use of a value on the way ends
+    in a rewritten exponential too. It stops at a product, where one factor
+    takes it, or at the last place that has fewer elements. An exponential whose
+    factor would stay in front of it stays as it is.
+
+    ```mlir
+    %r = scf.forall .. {
+      %as = tensor.extract_slice %a[%h] [%n] [1] : tensor<?xf32> to tensor<?xf32>
+      %g = linalg.generic .. ins(%as, %t : ..) { .. // out + select(j <= i, a * t, 0)
+    }
+    %w = linalg.generic .. ins(%gi, %gj : tensor<?xf32>, tensor<?xf32>) .. {
+      %d = arith.subf %i, %j : f32
+      %m = arith.minimumf %d, %zero : f32
+      %e = math.exp %m fastmath<afn> : f32 .. }
+    ```
+    becomes, if the slices `%gi` and `%gj` of `%r` are all its uses,
+    ```mlir
+    %r = scf.forall .. {
+      %as = tensor.extract_slice %a[%h] [%n] [1] : tensor<?xf32> to tensor<?xf32>
+      %scaled = linalg.generic .. ins(%as : ..) { .. // a * 1.44269502
+      %g = linalg.generic .. ins(%scaled, %t : ..) { .. }
+    }
+    %w = linalg.generic .. { ..
+      %e = math.exp2 %m fastmath<afn> : f32 .. }
+    ```
+
+    `separate`: In a loop that sums contractions from 0 and of which every
+    column is left of every row, a weight `s * exp2(min(g_i - g_j, 0))` has the
+    factor `exp2(min(g_i - r, 0))`, which multiplies the sum, and
+    `exp2(min(r - g_j, 0))`, which is one number a column; `r` is `g` at the
+    first row. Done where `g` is a prefix sum of `c * t` with `t >= 0`: it is
+    monotone, whatever the sign of `c`, and both forms are equal. Weights in f16
+    are left, for the larger ones could be infinite.
+
+    `fold-weights`: `exp2(min(g_i - g_j, 0)) * d_j`, rounded to 16 bits, is
+    `exp2(min(g_i - (g_j - l_j), l_j))` with `l = log2(d)`. Done where `d >= 0`
+    is provable and all uses of it are such products: `l` then takes its place.
   }];
-  let dependentDialects = ["::mamba::MambaDialect", "::mlir::math::MathDialect"];
+  let options = [
+    Option<"hoist", "hoist", "bool", "true",
+           "Multiply by log2(e) where values have fewer elements">,
+    Option<"clampTerms", "clamp-terms", "bool", "true",
+           "Clamp terms of prefix sums rather than their differences">,
+    Option<"separate", "separate", "bool", "true",
+           "Take factors of a row out of sums">,
+    Option<"foldWeights", "fold-weights", "bool", "true",
+           "Make factors that are not negative part of exponents">
+  ];
+  let statistics = [
+    Statistic<"numRewritten", "exponentials-rewritten",
+              "Exponentials that became powers of two">,
+    Statistic<"numFactors", "factors-inserted",
+              "Multiplications by log2(e) inserted">,
+    Statistic<"numClamped", "clamps-removed",
+              "Minima that clamped terms make needless">,
+    Statistic<"numSeparated", "loops-separated",
+              "Loops whose sums are multiplied by a factor of the row">,
+    Statistic<"numFolded", "weights-folded",
+              "Products that became part of an exponent">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"
+  ];
 }
 
 def MambaTileInnerPass : Pass<"mamba-tile-inner"> {
