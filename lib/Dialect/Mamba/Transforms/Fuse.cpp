@@ -148,7 +148,12 @@ struct Fuse : mamba::impl::MambaFusePassBase<Fuse> {
       auto reader = user->getParentOfType<scf::ForallOp>();
       return reader && isToFuse(reader);
     });
-    if (!isRead)
+    // Of loops in blocks, consumers say what they miss.
+    bool isLoop = llvm::any_of(producer.getResults(), [](OpResult result) {
+      FailureOr<Insertion> insertion = getInsertion(result);
+      return succeeded(insertion) && insertion->loop;
+    });
+    if (!isRead || isLoop)
       return;
     std::string refused = fuseProducer(rewriter, producer, isToFuse);
     if (refused.empty())

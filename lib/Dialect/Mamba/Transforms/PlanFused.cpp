@@ -20,8 +20,10 @@ using namespace mamba;
 namespace {
 /// Tokens of a chunk that a block takes at a time.
 constexpr int64_t kFusedTokens = 64;
-/// Elements of a state that a block holds in its registers.
+/// Elements of a state that a block holds in its registers, and that four warps
+/// hold beside what they compute of a chunk; more take eight.
 constexpr int64_t kFusedState = 8192;
+constexpr int64_t kStateOfFourWarps = 4096;
 /// Chunks of a segment: 2,048 tokens.
 constexpr int64_t kSegment = 32;
 } // namespace
@@ -33,6 +35,7 @@ PlanAttr mamba::chooseFusedPlan(MambaTileOpInterface op,
       problem.headDim,
       std::clamp<int64_t>(kFusedState / problem.stateDim, 16, kFusedTokens));
   int64_t reduction = problem.chunk > kFusedTokens ? kFusedTokens : 0;
+  int64_t warps = rows * problem.stateDim > kStateOfFourWarps ? 8 : 4;
   SmallVector<int64_t> tile = op.getUnitTile(), inner;
   llvm::TypeSwitch<Operation *>(op)
       .Case<StatePassOp>([&](auto) {
@@ -49,6 +52,6 @@ PlanAttr mamba::chooseFusedPlan(MambaTileOpInterface op,
         reduction = 0;
       });
   return PlanAttr::get(op->getContext(), schedule, tile, inner, reduction,
-                       /*warps=*/4, /*stages=*/2, /*blocks=*/1, /*heads=*/1,
+                       warps, /*stages=*/2, /*blocks=*/1, /*heads=*/1,
                        schedule == Schedule::Segmented ? kSegment : 0, tf32);
 }
