@@ -18,8 +18,6 @@ using namespace mlir;
 using namespace mamba;
 
 namespace {
-/// Tokens of a chunk that a block takes at a time.
-constexpr int64_t kFusedTokens = 64;
 /// Elements of a state that a block holds in its registers, and that four warps
 /// hold beside what they compute of a chunk; more take eight.
 constexpr int64_t kFusedState = 8192;
@@ -31,11 +29,14 @@ constexpr int64_t kSegment = 32;
 PlanAttr mamba::chooseFusedPlan(MambaTileOpInterface op,
                                 const PlanProblem &problem, Schedule schedule,
                                 bool tf32) {
-  int64_t rows = chooseDivisor(
-      problem.headDim,
-      std::clamp<int64_t>(kFusedState / problem.stateDim, 16, kFusedTokens));
   int64_t reduction = problem.chunk > kFusedTokens ? kFusedTokens : 0;
-  int64_t warps = rows * problem.stateDim > kStateOfFourWarps ? 8 : 4;
+  // Loops over the rows of a chunk hold more beside the state.
+  int64_t share = reduction ? 2 : 1;
+  int64_t rows =
+      chooseDivisor(problem.headDim,
+                    std::clamp<int64_t>(kFusedState / share / problem.stateDim,
+                                        16, kFusedTokens));
+  int64_t warps = rows * problem.stateDim > kStateOfFourWarps / share ? 8 : 4;
   SmallVector<int64_t> tile = op.getUnitTile(), inner;
   llvm::TypeSwitch<Operation *>(op)
       .Case<StatePassOp>([&](auto) {
