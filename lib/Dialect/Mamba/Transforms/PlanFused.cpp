@@ -18,6 +18,8 @@ using namespace mlir;
 using namespace mamba;
 
 namespace {
+/// Rows of a larger chunk that a block takes at a time.
+constexpr int64_t kFusedRows = 32;
 /// Elements of a state that a block holds in its registers, and that four warps
 /// hold beside what they compute of a chunk; more take eight.
 constexpr int64_t kFusedState = 8192;
@@ -46,7 +48,7 @@ PlanAttr mamba::chooseFusedPlan(MambaTileOpInterface op,
       .Case<ChunkOutOp>([&](auto) {
         tile[3] = rows == problem.headDim ? 0 : rows;
         if (reduction)
-          inner = {kFusedTokens, 0};
+          inner = {kFusedRows, 0};
       })
       .Case<ChunkCumsumOp>([&](auto) {
         tile.assign(tile.size(), 1);
