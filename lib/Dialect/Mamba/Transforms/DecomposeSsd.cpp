@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanFused.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
@@ -22,8 +23,6 @@ namespace {
 /// Above it the products inside a chunk, whose share of a token grows with the
 /// chunk, outweigh what fewer chunks save.
 constexpr int64_t kLargestGpuChunk = 128;
-/// The same where the output is computed in the loop over chunks.
-constexpr int64_t kFusedChunk = 64;
 
 struct DecomposeSsd : mamba::impl::MambaDecomposeSsdPassBase<DecomposeSsd> {
   using Base::Base;
@@ -61,7 +60,7 @@ struct DecomposeSsd : mamba::impl::MambaDecomposeSsdPassBase<DecomposeSsd> {
     // One kernel holds what it computes of a chunk in registers.
     bool isOneKernel = schedule == stringifySchedule(Schedule::Fused) ||
                        schedule == stringifySchedule(Schedule::Segmented);
-    return std::min(own, isOneKernel ? kFusedChunk : kLargestGpuChunk);
+    return std::min(own, isOneKernel ? kFusedTokens : kLargestGpuChunk);
   }
 };
 } // namespace

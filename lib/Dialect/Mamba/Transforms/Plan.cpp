@@ -191,8 +191,10 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       auto pass = out.getChunkStates().getDefiningOp<StatePassOp>();
       return pass && canJoin(pass);
     }
-    // What both read is computed by both.
-    return isa<ChunkCumsumOp>(op) && !op->use_empty() &&
+    // What both read they compute, unless they take parts of it.
+    auto cumsum = dyn_cast<ChunkCumsumOp>(op);
+    return cumsum && !op->use_empty() &&
+           static_cast<int64_t>(cumsum.getChunkSize()) <= kFusedTokens &&
            llvm::all_of(op->getUsers(), [](Operation *user) {
              return isa<ChunkStateOp>(user) ||
                     (!isa<ChunkCumsumOp>(user) && canJoin(user));

@@ -271,12 +271,13 @@ def MambaFusePass : Pass<"mamba-fuse"> {
     Statistic<"numConsumers", "consumers",
               "Loops computed in the loop that they read from">,
     Statistic<"numProducers", "producers", "Loops computed where they are read">,
+    Statistic<"numSegmented", "segmented", "Loops cut into segments">,
     Statistic<"numRefused", "refused", "Loops that could not be fused">
   ];
   let dependentDialects = [
     "::mamba::MambaDialect", "::mlir::affine::AffineDialect",
-    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
 }
 
