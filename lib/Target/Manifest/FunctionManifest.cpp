@@ -18,8 +18,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
-#include <cmath>
-
 using namespace mlir;
 namespace json = llvm::json;
 
@@ -63,6 +61,9 @@ private:
                                          unsigned index, Value operand);
   /// {"argument": name} or {"workspace": name} of a memref that starts there.
   std::optional<json::Object> lookupBuffer(Value memref);
+  void noteAlignment(const json::Object &parameter, const KernelInfo &kernel,
+                     unsigned index);
+  void setAlignments(json::Array &arguments);
   /// The name given to a size by `mamba.dims`, or "".
   StringRef getGivenSizeName(unsigned index, unsigned axis);
   std::string getSizeName(unsigned index, unsigned axis);
@@ -81,6 +82,8 @@ private:
   HostSizes sizes;
   /// {"argument": name} or {"workspace": name} of every buffer.
   llvm::DenseMap<Value, std::pair<StringRef, std::string>> buffers;
+  /// What the launches demand of the addresses of arguments.
+  llvm::StringMap<int64_t> alignments;
   llvm::StringSet<> argumentNames, givenSizeNames;
   unsigned numResults = 0;
   unsigned numSymbols = 0;
@@ -295,6 +298,32 @@ FailureOr<int64_t> FunctionDescriber::getSharedBytes(gpu::LaunchFuncOp launch,
   return bytes;
 }
 
+/// What loaders demand of addresses unless the manifest says another.
+static constexpr int64_t kUsualAlignment = 16;
+
+void FunctionDescriber::noteAlignment(const json::Object &parameter,
+                                      const KernelInfo &kernel,
+                                      unsigned index) {
+  std::optional<StringRef> argument = parameter.getString("argument");
+  if (!argument)
+    return;
+  int64_t alignment = kUsualAlignment; // of tensor maps, too
+  if (parameter.getString("kind") == "pointer" &&
+      index < kernel.alignments.size() && kernel.alignments[index])
+    alignment = kernel.alignments[index];
+  int64_t &most = alignments[*argument];
+  most = std::max(most, alignment);
+}
+
+void FunctionDescriber::setAlignments(json::Array &arguments) {
+  for (json::Value &value : arguments) {
+    json::Object &argument = *value.getAsObject();
+    auto it = alignments.find(*argument.getString("name"));
+    if (it != alignments.end() && it->second != kUsualAlignment)
+      argument["alignment"] = it->second;
+  }
+}
+
 LogicalResult FunctionDescriber::describeLaunch(gpu::LaunchFuncOp launch) {
   if (!launch.getAsyncDependencies().empty() || launch.getAsyncToken() ||
       launch.getAsyncObject())
@@ -334,6 +363,7 @@ LogicalResult FunctionDescriber::describeLaunch(gpu::LaunchFuncOp launch) {
     FailureOr<json::Value> parameter = describeParameter(launch, i);
     if (failed(parameter))
       return failure();
+    noteAlignment(*parameter->getAsObject(), *kernel, i);
     parameters.push_back(std::move(*parameter));
   }
   launches.push_back(
@@ -345,38 +375,6 @@ LogicalResult FunctionDescriber::describeLaunch(gpu::LaunchFuncOp launch) {
                    {"shared_bytes", *sharedBytes},
                    {"parameters", std::move(parameters)}});
   return success();
-}
-
-/// An attribute as JSON; numbers that JSON lacks and other attributes as text.
-json::Value describeOption(Attribute attr) {
-  if (auto value = dyn_cast<IntegerAttr>(attr))
-    return value.getInt();
-  if (auto value = dyn_cast<StringAttr>(attr))
-    return value.str();
-  if (isa<UnitAttr>(attr))
-    return true;
-  if (auto values = dyn_cast<DenseF64ArrayAttr>(attr)) {
-    json::Array array;
-    for (double value : values.asArrayRef()) {
-      if (std::isfinite(value))
-        array.push_back(value);
-      else
-        array.push_back(value < 0 ? "-inf" : "inf");
-    }
-    return array;
-  }
-  if (auto mask = dyn_cast<MaskAttr>(attr))
-    return stringifyMask(mask.getValue()).str();
-  std::string text;
-  llvm::raw_string_ostream(text) << attr;
-  return text;
-}
-
-json::Value describeOptions(DictionaryAttr options) {
-  json::Object object;
-  for (NamedAttribute option : options)
-    object[option.getName().str()] = describeOption(option.getValue());
-  return object;
 }
 
 FailureOr<json::Object> FunctionDescriber::describeInterface() {
@@ -408,13 +406,8 @@ FailureOr<json::Object> FunctionDescriber::describeInterface() {
     }
     object["constraints"] = std::move(texts);
   }
-  if (auto operations =
-          function->getAttrOfType<ArrayAttr>(kOperationsAttrName)) {
-    json::Array described;
-    for (auto operation : operations.getAsRange<DictionaryAttr>())
-      described.push_back(describeOptions(operation));
-    object["operations"] = std::move(described);
-  }
+  if (auto operations = function->getAttrOfType<ArrayAttr>(kOperationsAttrName))
+    object["operations"] = describeOperations(operations);
   return object;
 }
 
@@ -437,6 +430,7 @@ FailureOr<json::Value> FunctionDescriber::describe() {
       return failure();
   }
 
+  setAlignments(*object->getArray("arguments"));
   (*object)["workspace"] = std::move(workspace);
   (*object)["launches"] = std::move(launches);
   return json::Value(std::move(*object));
