@@ -10,11 +10,13 @@
 #include "Kernels.h"
 #include "TensorMaps.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/IR/Pitches.h"
 #include "mamba/Target/AttributeNames.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -53,6 +55,7 @@ public:
 
 private:
   LogicalResult describeArgument(BlockArgument argument);
+  json::Array describeStrides(BlockArgument argument, StringRef name);
   LogicalResult describeAlloc(memref::AllocOp alloc);
   LogicalResult describeLaunch(gpu::LaunchFuncOp launch);
   FailureOr<json::Value> describeParameter(gpu::LaunchFuncOp launch,
@@ -87,7 +90,7 @@ private:
   llvm::StringSet<> argumentNames, givenSizeNames;
   unsigned numResults = 0;
   unsigned numSymbols = 0;
-  json::Array arguments, workspace, launches;
+  json::Array arguments, workspace, launches, pitchConstraints;
   json::Object symbols;
 };
 
@@ -113,10 +116,10 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
   unsigned index = argument.getArgNumber();
   auto type = dyn_cast<MemRefType>(argument.getType());
   std::string dtype = type ? getDtype(type.getElementType()) : "";
-  if (dtype.empty() || !type.getLayout().isIdentity())
+  if (dtype.empty() || !getNumPitches(type))
     return function.emitOpError("expected argument ")
            << index << " to be a contiguous memref of a float or integer type, "
-           << "got " << argument.getType();
+           << "but for its leading strides, got " << argument.getType();
 
   bool isResult = !!function.getArgAttr(index, kResultAttrName);
   auto updated = function.getArgAttrOfType<StringAttr>(index, kUpdatedAttrName);
@@ -152,8 +155,41 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
                                          : "input"}};
   if (updated)
     object["result"] = updated.str();
+  if (!type.getLayout().isIdentity())
+    object["strides"] = describeStrides(argument, name);
   arguments.push_back(std::move(object));
   return success();
+}
+
+json::Array FunctionDescriber::describeStrides(BlockArgument argument,
+                                               StringRef name) {
+  auto type = cast<MemRefType>(argument.getType());
+  json::Array result;
+  for (auto [axis, stride] :
+       llvm::enumerate(type.getStridesAndOffset().first)) {
+    if (!ShapedType::isDynamic(stride)) {
+      result.push_back(stride);
+      continue;
+    }
+    std::string symbol = ("_" + name + "_pitch_" + llvm::Twine(axis)).str();
+    std::replace_if(
+        symbol.begin(), symbol.end(), [](char c) { return !llvm::isAlnum(c); },
+        '_');
+    if (llvm::isAlpha(symbol[1]))
+      symbol.erase(symbol.begin());
+    while (givenSizeNames.contains(symbol) || symbols.get(symbol))
+      symbol += '_';
+    sizes.defineStride(argument, axis, symbol);
+    symbols.try_emplace(symbol,
+                        json::Object{{"argument", name.str()},
+                                     {"stride", static_cast<int64_t>(axis)}});
+    result.push_back(symbol);
+    int64_t unit = getPitchUnit(type);
+    if (target.isGpu() && unit != 1)
+      pitchConstraints.push_back(
+          ("mod(" + symbol + ", " + llvm::Twine(unit) + ") == 0").str());
+  }
+  return result;
 }
 
 LogicalResult FunctionDescriber::describeAlloc(memref::AllocOp alloc) {
@@ -394,9 +430,9 @@ FailureOr<json::Object> FunctionDescriber::describeInterface() {
   json::Object object{{"name", function.getName().str()},
                       {"arguments", std::move(arguments)},
                       {"sizes", std::move(symbols)}};
+  json::Array texts;
   if (auto constraints =
-          function->getAttrOfType<ArrayAttr>(kConstraintsAttrName)) {
-    json::Array texts;
+          function->getAttrOfType<ArrayAttr>(kConstraintsAttrName))
     for (Attribute constraint : constraints) {
       auto text = dyn_cast<StringAttr>(constraint);
       if (!text)
@@ -404,8 +440,9 @@ FailureOr<json::Object> FunctionDescriber::describeInterface() {
                << kConstraintsAttrName << "' to be an array of strings";
       texts.push_back(text.str());
     }
+  llvm::append_range(texts, pitchConstraints);
+  if (!texts.empty())
     object["constraints"] = std::move(texts);
-  }
   if (auto operations = function->getAttrOfType<ArrayAttr>(kOperationsAttrName))
     object["operations"] = describeOperations(operations);
   return object;
