@@ -30,12 +30,15 @@ def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
     The parameters are, in this order:
 
     * one base pointer for each captured buffer, as a `memref` of rank 0.
-      Buffers are arguments of the function or `memref.alloc`s in it, in the
-      identity layout. The kernel rebuilds the buffer from the pointer and the
-      sizes. Views of buffers are rebuilt inside too. The parameter keeps the
-      argument's `mamba.name`;
+      Buffers are arguments of the function or `memref.alloc`s in it, dense but
+      for leading strides of an argument. The kernel rebuilds the buffer from
+      the pointer and the sizes. Views of buffers are rebuilt inside too. The
+      parameter keeps the argument's `mamba.name`;
     * each captured value of type `index`, each trip count that the block id
-      is divided by, and each dynamic size of a buffer, every one only once.
+      is divided by, and each dynamic size of a buffer, every one only once;
+    * each dynamic leading stride of an argument. Where dense rows are whole 16
+      bytes, strides must be, too; they are passed by 16 bytes, so that the
+      kernel sees what they are multiples of.
 
     Constants, minima (a later pass reads the bound of a tile's size from
     them) and pure operations whose result is not of type `index` are evaluated

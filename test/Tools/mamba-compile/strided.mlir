@@ -38,6 +38,12 @@
 // MANIFEST-NEXT:        "stride": 0
 // MANIFEST:         "version": 2
 
+// RUN: mamba-compile --model=mamba2-130m --dtype=f32 --strided=x,dt --target=cpu -o %t/scan.o
+// RUN: FileCheck %s --input-file=%t/scan.h --check-prefix=HEADER
+// HEADER:      x: float [batch, length, heads, 64], in, the first 2 strides are the caller's
+// HEADER-NEXT: dt: float [batch, length, heads], in, the first 2 strides are the caller's
+// HEADER-NEXT: A: float [heads], in{{$}}
+
 // RUN: not mamba-compile --model=mamba2-130m --strided=x,A --emit=mamba 2>&1 | FileCheck %s --check-prefix=NO-ROWS
 // NO-ROWS: error: --strided=A: expected an array of rows for batch or tokens, got [heads]
 // RUN: not mamba-compile --model=mamba2-130m --strided=q --emit=mamba 2>&1 | FileCheck %s --check-prefix=UNKNOWN
