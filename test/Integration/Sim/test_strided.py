@@ -1,8 +1,8 @@
 """Arguments that are slices of longer rows, in the simulator.
 
 Each such array lies in the front of rows that are longer and hold NaN behind it.
-The simulator knows no strides, so that the manifest is rewritten: the argument
-becomes the array of whole rows.
+The simulator has dense arrays only, so that the manifest is rewritten: the
+argument becomes the array of whole rows.
 """
 
 import json
@@ -114,6 +114,15 @@ def test_ssu(simulator, tokens):
     outs = run(simulator, config, arrays, "sm_90a", rows=1 if tokens is None else 2,
                gaps={"": 8, "x": 40, "C": 24, "dt": 3})
     tolerance.check_all(outs, config.reference(arrays), config.bounds())
+
+
+def test_dense_arrays(simulator):
+    config = SSD[0]
+    arrays = config.inputs(3, 1, 71)
+    names = ",".join(name for name in STRIDED if name in arrays)
+    outs = simulator.run([*config.flags(), f"--strided={names}"], "sm_90a", arrays,
+                         config.result_dtypes())
+    tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
 
 
 def test_unaligned_rows_are_refused(simulator):
