@@ -88,10 +88,12 @@ static void decodeBarrier(Decoder &d) {
 
 /// All accesses take effect in program order here, so fences do nothing.
 static void decodeFence(Decoder &d) {
-  while (d.hasModifiers()) {
-    StringRef modifier = d.takeAny();
-    if (modifier == "mbarrier_init" || modifier.starts_with("tensormap"))
-      return d.fail("'" + d.opcode + "' is not modelled");
+  while (d.hasModifiers())
+    d.takeAny();
+  // fence.proxy.tensormap::generic.acquire has an address and a size.
+  if (d.hasOperands()) {
+    d.address();
+    d.constant();
   }
   d.inst.cls = InstClass::Barrier;
   d.inst.run = runNothing;

@@ -29,10 +29,20 @@ StringRef getName(InstClass cls) {
 }
 
 StringRef getName(FindingKind kind) {
-  static constexpr StringRef kNames[] = {
-      "out-of-bounds",      "misaligned", "read-only", "unwritten",
-      "unwritten-register", "race",       "in-flight", "barrier",
-      "deadlock",           "limit",      "trap",      "unwritten-result"};
+  static constexpr StringRef kNames[] = {"out-of-bounds",
+                                         "misaligned",
+                                         "read-only",
+                                         "unwritten",
+                                         "unwritten-register",
+                                         "race",
+                                         "in-flight",
+                                         "barrier",
+                                         "proxy",
+                                         "tensor-map",
+                                         "deadlock",
+                                         "limit",
+                                         "trap",
+                                         "unwritten-result"};
   return kNames[unsigned(kind)];
 }
 

@@ -335,7 +335,7 @@ static bool touchesVectors(Operation &op) {
       .walk([&](Operation *nested) {
         bool touches = llvm::any_of(nested->getOperandTypes(), isVector) ||
                        llvm::any_of(nested->getResultTypes(), isVector) ||
-                       isa<AsyncCopyOp>(nested);
+                       isa<AsyncCopyOp, TensorCopyOp>(nested);
         return touches ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -438,6 +438,8 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
     return rewriteContraction(contraction);
   if (auto copy = dyn_cast<AsyncCopyOp>(op))
     return rewriteAsyncCopy(copy);
+  if (auto copy = dyn_cast<TensorCopyOp>(op))
+    return rewriteTensorCopy(copy);
   return op.emitOpError("cannot be distributed over threads");
 }
 

@@ -82,6 +82,7 @@ private:
   mlir::LogicalResult rewriteSharedRead(mlir::vector::TransferReadOp op);
   mlir::LogicalResult rewriteWrite(mlir::vector::TransferWriteOp op);
   mlir::LogicalResult rewriteAsyncCopy(AsyncCopyOp copy);
+  mlir::LogicalResult rewriteTensorCopy(TensorCopyOp copy);
   mlir::FailureOr<SharedTileRef> getSharedTile(mlir::Value memref,
                                                mlir::Operation *user);
   struct Access;

@@ -84,4 +84,60 @@ def Mamba_TensorMapOp : Op<Mamba_Dialect, "tensor_map",
   let hasVerifier = 1;
 }
 
+def Mamba_MbarrierGroupType : Type<
+    CPred<"::llvm::isa<::mlir::nvgpu::MBarrierGroupType>($_self)">,
+    "mbarriers of nvgpu">;
+
+def Mamba_TensorCopyOp : Op<Mamba_Dialect, "tensor_copy",
+    [AttrSizedOperandSegments]> {
+  let summary = "Start the copy of a tile that a tensor map describes";
+  let description = [{
+    Copies the box of `map` at `coordinates`, outermost first and in elements, to
+    `destination`, a tile in shared (workgroup) memory, which it fills row by
+    row in the map's swizzle. A tile with rows longer than the box takes as many
+    boxes, side by side along the last coordinate and one behind the other in
+    memory (`SharedTile` in mamba/Layout/SharedMemory.h). What lies past the
+    tensor's sizes becomes zero. The last coordinate is a multiple of 16 bytes.
+
+    `mamba-select-tma-layout` puts it in the place of a `mamba.async_copy`: it is
+    an operation of the whole block, and belongs to the group that the next
+    `nvgpu.device_async_create_group` closes.
+
+    ```mlir
+    mamba.tensor_copy %map[%b, %token, %head, %c0] to %tile
+        : !nvgpu.tensormap.descriptor<tensor = memref<1x128x1x64xbf16, 3>, ..>
+        to memref<128x64xbf16, strided<[64, 1]>, #gpu.address_space<workgroup>>
+    ```
+
+    `mamba-pipeline` makes it an operation of one thread, which has announced the
+    tile's bytes to an mbarrier; the copy reports them there:
+
+    ```mlir
+    scf.if %is_first_thread {
+      nvgpu.mbarrier.arrive.expect_tx %barriers[%stage], %c16384 : ..
+      mamba.tensor_copy %map[%b, %token, %head, %c0] to %tile, %barriers[%stage]
+          : .. to .., !nvgpu.mbarrier.group<.., num_barriers = 3>
+    }
+    ```
+  }];
+  let arguments = (ins
+    Mamba_TensorMapType:$map, Variadic<Index>:$coordinates,
+    Arg<AnyStridedMemRef, "", [MemWrite]>:$destination,
+    Optional<Mamba_MbarrierGroupType>:$barriers, Optional<Index>:$barrier);
+  let assemblyFormat = [{
+    $map `[` $coordinates `]` `to` $destination
+    (`,` $barriers^ `[` $barrier `]`)? attr-dict `:` type($map) `to`
+    type($destination) (`,` type($barriers)^)?
+  }];
+  let extraClassDeclaration = [{
+    /// The shape of a box is that of this type.
+    ::mlir::MemRefType getBox();
+    /// Boxes side by side in a row of the tile.
+    int64_t getNumBoxes();
+    /// What the copy writes, zeros included.
+    int64_t getNumBytes();
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // MAMBA_MEMORY_OPS_TD
