@@ -566,6 +566,19 @@ def MambaResultsToArgumentsPass
     func.func @f(%x: memref<?xf32> {mamba.name = "x"},
                  %y: memref<?xf32> {mamba.name = "y", mamba.result}) { .. }
     ```
+
+    An argument with `mamba.pitches = N` may be a slice of longer rows: the
+    caller chooses the strides of its first N axes. Behind them it is dense, and
+    no size but the first is dynamic.
+
+    ```mlir
+    func.func @g(%x: tensor<?x?x?x64xf32> {mamba.pitches = 2 : i64}) { .. }
+    ```
+    becomes
+    ```mlir
+    func.func @g(%x: memref<?x?x?x64xf32, strided<[?, ?, 64, 1]>>
+                     {mamba.pitches = 2 : i64}) { .. }
+    ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
