@@ -2,6 +2,11 @@
 
 // RUN: mamba-opt %s --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm))' \
 // RUN:   | FileCheck %s
+// RUN: mamba-opt %s --pass-pipeline='builtin.module(gpu.module(mamba-to-nvvm{target=sm_120a}))' \
+// RUN:   | FileCheck %s --check-prefix=BLOCK
+
+// PTX 8.6 has copies to the memory of the block.
+// BLOCK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
 
 !map = !nvgpu.tensormap.descriptor<tensor = memref<1x64x32xf32, 3>, swizzle = swizzle_128b, l2promo = l2promo_128b, oob = zero, interleave = none>
 !row = !nvgpu.tensormap.descriptor<tensor = memref<64xf32, 3>, swizzle = none, l2promo = l2promo_128b, oob = zero, interleave = none>
