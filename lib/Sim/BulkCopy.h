@@ -57,6 +57,9 @@ struct BulkCopy {
   bool isArrival = false;
   uint32_t copySerial = 0;
 
+  /// Not of st.async, nor of arrivals.
+  bool isAsyncProxy = true;
+
   /// The source, read before it is written to its destination.
   bool wasRead = false;
   std::vector<uint8_t> data;
@@ -124,6 +127,11 @@ void countBulk(Warp &warp, const BulkCopy &copy, bool isStore);
 /// the block of its destination.
 void startMulticast(Warp &warp, const Inst &inst, unsigned lane,
                     const BulkCopy &copy, uint16_t mask);
+
+/// Signals the bytes of a copy that cannot be made, so that who waits for it
+/// goes on.
+void dropCopy(Warp &warp, const Inst &inst, unsigned lane, Space space,
+              uint64_t barrierAddress, uint64_t bytes);
 
 /// The object that `copy` signals. Returns false after a finding.
 bool setBarrier(Warp &warp, const Inst &inst, unsigned lane, Space space,

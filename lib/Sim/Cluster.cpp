@@ -65,6 +65,8 @@ void Cluster::run(uint64_t linear) {
   progress = 0;
   quietRounds = 0;
   startClock();
+  fences.start(warps.size());
+  barrier.start(warps.size());
   for (std::unique_ptr<Block> &block : blocks)
     block->start(position);
   schedule();
@@ -178,6 +180,9 @@ void Cluster::reportDeadlock() {
         break;
       case Warp::Group::Ready:
         os << " in a loop that waits";
+        break;
+      case Warp::Group::AtCluster:
+        os << " at the barrier of the cluster";
         break;
       case Warp::Group::AtMbarrier:
         break;

@@ -134,6 +134,7 @@ Warp::Status Warp::run(uint64_t budget) {
   uint32_t limit;
   isPolling = false;
   resumeWaits();
+  resumeClusterWaits();
   while (!block.stopped && select(limit)) {
     for (;;) {
       if (pc >= limit || (!groups.empty() && ++stagnation % kStagnation == 0)) {
@@ -189,6 +190,8 @@ bool Warp::step(const Inst &inst, LaneMask active, uint64_t &budget) {
     return synchronize(inst, active);
   case Flow::MbarrierWait:
     return waitMbarrier(inst, active, budget);
+  case Flow::ClusterWait:
+    return waitCluster(inst, active);
   case Flow::Yield:
     if (active)
       execute(inst, active);

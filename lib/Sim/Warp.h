@@ -142,7 +142,13 @@ public:
   bool giveUpWaits();
 
   struct Group {
-    enum State : uint8_t { Ready, AtBarrier, AtSync, AtMbarrier } state;
+    enum State : uint8_t {
+      Ready,
+      AtBarrier,
+      AtSync,
+      AtMbarrier,
+      AtCluster
+    } state;
     uint8_t barrier;
     uint32_t pc;
     LaneMask lanes;
@@ -181,6 +187,10 @@ private:
   // MbarrierWait.cpp
   bool waitMbarrier(const Inst &inst, LaneMask active, uint64_t &budget);
   void resumeWaits();
+  // ClusterBarrier.cpp
+  bool waitCluster(const Inst &inst, LaneMask active);
+  void passClusterBarrier(LaneMask passing);
+  void resumeClusterWaits();
 
   uint8_t *accessShared(const Inst &inst, unsigned lane, Space space,
                         uint64_t address, unsigned bytes, AccessKind kind,
