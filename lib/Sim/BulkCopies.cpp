@@ -88,8 +88,8 @@ void BulkCopies::signal(BulkCopy &copy) {
 }
 
 void BulkCopies::complete(BulkCopy &copy) {
-  if (copy.isArrival)
-    copy.warp->finishCopiesUpTo(copy.lane, copy.copySerial);
+  if (copy.action)
+    copy.action();
   if (!copy.wasRead)
     read(copy);
   const uint8_t *data = copy.data.data();

@@ -205,7 +205,9 @@ void runCopyArrive(Warp &warp, const Inst &inst, LaneMask lanes) {
     copy.warp = &warp;
     copy.lane = lane;
     copy.pc = warp.pc;
-    copy.copySerial = warp.numCopies;
+    copy.action = [&warp, lane, serial = warp.numCopies] {
+      warp.finishCopiesUpTo(lane, serial);
+    };
     warp.block.cluster.copies.start(std::move(copy));
   });
 }

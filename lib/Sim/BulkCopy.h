@@ -11,6 +11,7 @@
 #include "Decoder.h"
 #include "Warp.h"
 
+#include <functional>
 #include <map>
 
 namespace mamba::sim {
@@ -52,10 +53,10 @@ struct BulkCopy {
   uint32_t barrierBytes = 0;
   uint32_t group = 0;
 
-  /// cp.async.mbarrier.arrive: an arrival once the copies of the thread up to
-  /// this one have taken place.
+  /// No bytes but an arrival at the mbarrier, after `action`: what is complete
+  /// by then.
   bool isArrival = false;
-  uint32_t copySerial = 0;
+  std::function<void()> action;
 
   /// Not of st.async, nor of arrivals.
   bool isAsyncProxy = true;

@@ -132,6 +132,7 @@ void Warp::putBack(Group::State state, unsigned barrier) {
 
 Warp::Status Warp::run(uint64_t budget) {
   uint32_t limit;
+  wasPolling = isPolling;
   isPolling = false;
   resumeWaits();
   resumeClusterWaits();
@@ -197,6 +198,8 @@ bool Warp::step(const Inst &inst, LaneMask active, uint64_t &budget) {
       execute(inst, active);
     ++pc;
     budget = 0;
+    // A thread that sleeps between its tests still only waits.
+    isPolling = wasPolling;
     return true;
   }
   ++pc;

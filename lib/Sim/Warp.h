@@ -167,8 +167,9 @@ public:
   /// The carry flag of each lane.
   LaneMask carry = 0;
   Knowledge knowledge;
-  /// Its last turn ended with a test of an mbarrier that failed.
-  bool isPolling = false;
+  /// Its last turn ended with a test of an mbarrier that failed, and the one
+  /// before.
+  bool isPolling = false, wasPolling = false;
 
 private:
   void finishCopy(const PendingCopy &copy);

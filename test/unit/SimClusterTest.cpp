@@ -179,6 +179,16 @@ TEST(SimClusterTest, Faults) {
                 "@%p0 bar.sync 1, 64;",
                 cluster(2, 2));
   expectMessage(run, FindingKind::Deadlock, "at the barrier of the cluster");
+  // A block that has exited has no memory.
+  run = runBody("mov.u32 %r3, %cluster_ctarank;\n"
+                "setp.eq.u32 %p0, %r3, 0;\n"
+                "@%p0 ret;\n"
+                "barrier.cluster.arrive.aligned;\n"
+                "barrier.cluster.wait.aligned;\n"
+                "mapa.shared::cluster.u32 %r2, %r1, 0;\n"
+                "st.shared::cluster.b32 [%r2], %r0;",
+                cluster(2, 2));
+  expectMessage(run, FindingKind::OutOfBounds, "which has exited");
   // Threads that exit are not waited for.
   expectClean(runBody("mov.u32 %r3, %cluster_ctarank;\n"
                       "setp.eq.u32 %p0, %r3, 0;\n"
