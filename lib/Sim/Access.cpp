@@ -129,6 +129,12 @@ std::optional<SharedPlace> Warp::resolveShared(const Inst &inst, unsigned lane,
     return std::nullopt;
   }
   Block &owner = *cluster.blocks[rank];
+  if (rank != block.rank && !owner.isLive()) {
+    report(FindingKind::OutOfBounds, inst, lane, address,
+           what + " of shared memory of block " + Twine(rank) +
+               " of the cluster, which has exited");
+    return std::nullopt;
+  }
   if (isOutside(offset, bytes, owner.shared.size())) {
     report(FindingKind::OutOfBounds, inst, lane, address,
            what + " of " + Twine(bytes) +

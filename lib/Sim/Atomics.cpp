@@ -87,6 +87,8 @@ static Handler getHandler(Type type) {
 }
 
 static void decodeAtomic(Decoder &d) {
+  if (d.base == "red" && d.take("async"))
+    return decodeAsyncStore(d, /*reduces=*/true);
   d.inst.cls = InstClass::Atomic;
   d.inst.strength = Strength::Atomic;
   bool hasPolicy = takeCacheHints(d);

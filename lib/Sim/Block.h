@@ -12,6 +12,8 @@
 #include "Memory.h"
 #include "Warp.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <deque>
 #include <map>
 
@@ -72,6 +74,11 @@ public:
                    bool isStore);
   /// Adds the instructions executed to `counters`.
   void finishCounters();
+
+  /// Whether any thread has not exited.
+  bool isLive() const {
+    return llvm::any_of(warps, [](const Warp &warp) { return warp.getLive(); });
+  }
 
   // Bytes of shared memory that bulk copies may still read.
   void beginRead(uint64_t offset, uint64_t bytes);

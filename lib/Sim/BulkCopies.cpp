@@ -88,8 +88,8 @@ void BulkCopies::signal(BulkCopy &copy) {
 }
 
 void BulkCopies::complete(BulkCopy &copy) {
-  if (copy.isArrival)
-    copy.warp->finishCopiesUpTo(copy.lane, copy.copySerial);
+  if (copy.action)
+    copy.action();
   if (!copy.wasRead)
     read(copy);
   const uint8_t *data = copy.data.data();
@@ -218,7 +218,7 @@ void checkBulkRead(Warp &warp, const Inst &inst, unsigned lane,
       place.block->shadow.read(access, place.offset, bytes);
   uint64_t start = kSharedStart + place.offset;
   if (!conflict)
-    return;
+    return checkProxy(warp, inst, lane, place, bytes);
   uint64_t address = start + conflict->byte;
   if (conflict->kind == Conflict::Unwritten)
     return warp.report(FindingKind::UninitializedRead, inst, lane, address,
@@ -239,10 +239,28 @@ bool setBarrier(Warp &warp, const Inst &inst, unsigned lane, Space space,
   std::optional<SharedPlace> place =
       warp.resolveShared(inst, lane, space, address, Mbarrier::kBytes,
                          Mbarrier::kBytes, "mbarrier");
+  const Mbarrier &barrier = *place->block->mbarriers.lookup(place->offset);
+  if (warp.block.launch.options.sanitize && copy.isAsyncProxy &&
+      !warp.block.cluster.fences.isBetween(
+          barrier.initThread, barrier.initTime, warp, lane,
+          {FenceKind::AsyncProxy, FenceKind::MbarrierInit}))
+    warp.report(FindingKind::Proxy, inst, lane, address,
+                "a copy for an mbarrier object that " +
+                    warp.block.describeThread(barrier.initThread) +
+                    " initialized in line " +
+                    Twine(warp.kernel.code[barrier.initPc].line) +
+                    ", without fence.mbarrier_init or fence.proxy.async "
+                    "between");
   copy.barrierBlock = place->block;
   copy.barrierOffset = place->offset;
   copy.barrierBytes = bytes;
   return true;
+}
+
+void dropCopy(Warp &warp, const Inst &inst, unsigned lane, Space space,
+              uint64_t barrierAddress, uint64_t bytes) {
+  if (Mbarrier *barrier = getMbarrier(warp, inst, lane, space, barrierAddress))
+    addBytes(warp.block.cluster, *barrier, -int64_t(bytes));
 }
 
 void startMulticast(Warp &warp, const Inst &inst, unsigned lane,

@@ -80,66 +80,81 @@ std::optional<SharedPlace> getPlace(Warp &warp, const Inst &inst, unsigned lane,
                             "bulk copy");
 }
 
-/// `space` of the instruction is the destination's; `mode2` the direction,
-/// `imm` the reduction as an index of kReductions.
-void runBulkLane(Warp &warp, const Inst &inst, unsigned lane) {
+/// The places of a copy, or false after a finding.
+bool setPlaces(Warp &warp, const Inst &inst, unsigned lane, uint64_t bytes,
+               BulkCopy &copy) {
   uint64_t to = getAddress(warp, inst, 0, lane);
   uint64_t from = getAddress(warp, inst, 2, lane);
-  uint64_t bytes = uint32_t(warp.get(inst.ops[4], lane));
   if (bytes % kBulkBytes || !bytes) {
     warp.report(FindingKind::Misaligned, inst, lane, std::nullopt,
                 "a bulk copy of " + Twine(bytes) +
                     " bytes, expected a multiple of 16");
-    return;
+    return false;
   }
+  BulkCopy::Piece piece = {};
+  piece.bytes = bytes;
+  BulkDirection direction = BulkDirection(inst.mode2);
+  if (direction != BulkDirection::Load) {
+    std::optional<SharedPlace> place =
+        getPlace(warp, inst, lane, Space::Shared, from, bytes);
+    if (!place)
+      return false;
+    copy.fromBlock = place->block;
+    piece.fromOffset = place->offset;
+    piece.from = place->block->shared.data() + place->offset;
+  } else if (!checkGlobalPlace(warp, inst, lane, from) ||
+             !(piece.from = warp.accessBulk(inst, lane, from, bytes,
+                                            AccessKind::Load))) {
+    return false;
+  }
+  if (direction != BulkDirection::Store) {
+    std::optional<SharedPlace> place =
+        getPlace(warp, inst, lane, inst.space, to, bytes);
+    if (!place)
+      return false;
+    copy.toBlock = place->block;
+    piece.toOffset = place->offset;
+    piece.to = place->block->shared.data() + place->offset;
+  } else if (!checkGlobalPlace(warp, inst, lane, to) ||
+             !(piece.to = warp.accessBulk(inst, lane, to, bytes,
+                                          inst.flag ? AccessKind::Atomic
+                                                    : AccessKind::Store))) {
+    return false;
+  }
+  copy.add(piece);
+  return true;
+}
+
+/// `space` of the instruction is the destination's; `mode2` the direction,
+/// `flag` says that there is a reduction, by `imm` on elements of type `count`.
+void runBulkLane(Warp &warp, const Inst &inst, unsigned lane) {
+  uint64_t bytes = uint32_t(warp.get(inst.ops[4], lane));
   BulkCopy copy;
   copy.warp = &warp;
   copy.lane = lane;
   copy.pc = warp.pc;
   if (inst.flag)
     copy.reduction = getReduction(uint8_t(inst.imm), Type(inst.count));
-  BulkCopy::Piece piece = {};
-  piece.bytes = bytes;
-
   BulkDirection direction = BulkDirection(inst.mode2);
-  std::optional<SharedPlace> toPlace, fromPlace;
-  if (direction != BulkDirection::Load) {
-    fromPlace = getPlace(warp, inst, lane, Space::Shared, from, bytes);
-    if (!fromPlace)
-      return;
-    copy.fromBlock = fromPlace->block;
-    piece.fromOffset = fromPlace->offset;
-    piece.from = fromPlace->block->shared.data() + fromPlace->offset;
-  } else if (!checkGlobalPlace(warp, inst, lane, from) ||
-             !(piece.from = warp.accessBulk(inst, lane, from, bytes,
-                                            AccessKind::Load))) {
+  bool hasBarrier = direction != BulkDirection::Store;
+  uint64_t barrier = hasBarrier ? getAddress(warp, inst, 5, lane) : 0;
+  if (!setPlaces(warp, inst, lane, bytes, copy)) {
+    if (hasBarrier)
+      dropCopy(warp, inst, lane, inst.space, barrier, bytes);
     return;
   }
-  if (direction != BulkDirection::Store) {
-    toPlace = getPlace(warp, inst, lane, inst.space, to, bytes);
-    if (!toPlace)
-      return;
-    copy.toBlock = toPlace->block;
-    piece.toOffset = toPlace->offset;
-    piece.to = toPlace->block->shared.data() + toPlace->offset;
-    if (!setBarrier(warp, inst, lane, inst.space,
-                    getAddress(warp, inst, 5, lane), bytes, copy))
-      return;
-  } else if (!checkGlobalPlace(warp, inst, lane, to) ||
-             !(piece.to = warp.accessBulk(inst, lane, to, bytes,
-                                          inst.flag ? AccessKind::Atomic
-                                                    : AccessKind::Store))) {
+  if (hasBarrier &&
+      !setBarrier(warp, inst, lane, inst.space, barrier, bytes, copy))
     return;
-  }
-  copy.add(piece);
   if (direction != BulkDirection::SharedToCluster)
     countBulk(warp, copy, direction == BulkDirection::Store);
-  if (fromPlace)
-    checkBulkRead(warp, inst, lane, *fromPlace, bytes);
+  const BulkCopy::Piece &piece = copy.pieces.front();
+  if (copy.fromBlock)
+    checkBulkRead(warp, inst, lane, {copy.fromBlock, piece.fromOffset}, bytes);
   if (inst.mode & HasMask)
     return startMulticast(warp, inst, lane, copy, warp.get(inst.ops[7], lane));
-  if (toPlace)
-    checkBulkWrite(warp, inst, lane, *toPlace, bytes);
+  if (copy.toBlock)
+    checkBulkWrite(warp, inst, lane, {copy.toBlock, piece.toOffset}, bytes);
   warp.block.cluster.copies.start(std::move(copy));
 }
 
@@ -179,6 +194,8 @@ void runCopyArrive(Warp &warp, const Inst &inst, LaneMask lanes) {
   warp.getAddresses(inst, lanes, addresses);
   forLanes(lanes, [&](unsigned lane) {
     BulkCopy copy;
+    copy.isArrival = true;
+    copy.isAsyncProxy = false;
     if (!setBarrier(warp, inst, lane, inst.space, addresses[lane], 0, copy))
       return;
     Mbarrier *barrier = copy.barrierBlock->mbarriers.lookup(copy.barrierOffset);
@@ -188,8 +205,9 @@ void runCopyArrive(Warp &warp, const Inst &inst, LaneMask lanes) {
     copy.warp = &warp;
     copy.lane = lane;
     copy.pc = warp.pc;
-    copy.isArrival = true;
-    copy.copySerial = warp.numCopies;
+    copy.action = [&warp, lane, serial = warp.numCopies] {
+      warp.finishCopiesUpTo(lane, serial);
+    };
     warp.block.cluster.copies.start(std::move(copy));
   });
 }

@@ -11,6 +11,7 @@
 #include "Decoder.h"
 #include "Warp.h"
 
+#include <functional>
 #include <map>
 
 namespace mamba::sim {
@@ -52,10 +53,13 @@ struct BulkCopy {
   uint32_t barrierBytes = 0;
   uint32_t group = 0;
 
-  /// cp.async.mbarrier.arrive: an arrival once the copies of the thread up to
-  /// this one have taken place.
+  /// No bytes but an arrival at the mbarrier, after `action`: what is complete
+  /// by then.
   bool isArrival = false;
-  uint32_t copySerial = 0;
+  std::function<void()> action;
+
+  /// Not of st.async, nor of arrivals.
+  bool isAsyncProxy = true;
 
   /// The source, read before it is written to its destination.
   bool wasRead = false;
@@ -124,6 +128,11 @@ void countBulk(Warp &warp, const BulkCopy &copy, bool isStore);
 /// the block of its destination.
 void startMulticast(Warp &warp, const Inst &inst, unsigned lane,
                     const BulkCopy &copy, uint16_t mask);
+
+/// Signals the bytes of a copy that cannot be made, so that who waits for it
+/// goes on.
+void dropCopy(Warp &warp, const Inst &inst, unsigned lane, Space space,
+              uint64_t barrierAddress, uint64_t bytes);
 
 /// The object that `copy` signals. Returns false after a finding.
 bool setBarrier(Warp &warp, const Inst &inst, unsigned lane, Space space,

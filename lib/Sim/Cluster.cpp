@@ -28,6 +28,8 @@ namespace mamba::sim {
 /// Warp instructions that a warp executes before another one has its turn.
 static constexpr uint64_t kSlice = 4096;
 static constexpr unsigned kMaxQuietRounds = 256;
+/// Suspended threads give up after so many of these while others test.
+static constexpr unsigned kSuspendedRounds = 16;
 
 Cluster::Cluster(const Launch &launch) : launch(launch) {
   unsigned size = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
@@ -65,6 +67,8 @@ void Cluster::run(uint64_t linear) {
   progress = 0;
   quietRounds = 0;
   startClock();
+  fences.start(warps.size());
+  barrier.start(warps.size());
   for (std::unique_ptr<Block> &block : blocks)
     block->start(position);
   schedule();
@@ -123,7 +127,7 @@ void Cluster::schedule() {
 /// A round without progress. Returns false if there is no hope.
 bool Cluster::handleQuiet(bool executedNothing) {
   bool anyGaveUp = false;
-  if (executedNothing)
+  if (executedNothing || quietRounds % kSuspendedRounds + 1 == kSuspendedRounds)
     for (Warp *warp : warps)
       anyGaveUp |= warp->giveUpWaits();
   bool isStuck = executedNothing && !anyGaveUp;
@@ -178,6 +182,9 @@ void Cluster::reportDeadlock() {
         break;
       case Warp::Group::Ready:
         os << " in a loop that waits";
+        break;
+      case Warp::Group::AtCluster:
+        os << " at the barrier of the cluster";
         break;
       case Warp::Group::AtMbarrier:
         break;

@@ -39,6 +39,7 @@ void addMemoryInstructions(DecodeTable &table);
 void addAtomicInstructions(DecodeTable &table);
 void addAsyncCopyInstructions(DecodeTable &table);
 void addMbarrierInstructions(DecodeTable &table);
+void addClusterInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
 void addMatrixInstructions(DecodeTable &table);
@@ -46,6 +47,10 @@ void addMatrixInstructions(DecodeTable &table);
 /// An instruction that concerns timing, resources or caches only: its modifiers
 /// and operands may be anything.
 void decodeIgnored(Decoder &d);
+/// barrier.cluster, from behind "cluster".
+void decodeClusterBarrier(Decoder &d);
+/// st.async and red.async, from behind "async".
+void decodeAsyncStore(Decoder &d, bool reduces);
 /// bar.warp.sync, from behind "warp".
 void decodeWarpBarrier(Decoder &d);
 

@@ -57,6 +57,7 @@ enum class Flow : uint8_t {
   WarpSync,     // runs when all lanes named by the mask have arrived
   Yield,        // runs, then lets other warps go on
   MbarrierWait, // MbarrierWait.cpp
+  ClusterWait,  // ClusterBarrier.cpp
 };
 
 /// How an instruction is ordered with others on the same bytes.

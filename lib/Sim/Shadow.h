@@ -92,6 +92,12 @@ public:
                                     unsigned bytes);
   void land(const Access &access, uint64_t offset, unsigned bytes);
 
+  struct Write {
+    uint32_t thread, time, pc;
+  };
+  /// Of a byte of this block, unless it is unwritten or in flight.
+  std::optional<Write> getLastWrite(uint64_t offset) const;
+
 private:
   struct Cell {
     uint32_t writeTime, readTime, writePc, readPc;

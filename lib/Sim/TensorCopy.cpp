@@ -36,11 +36,16 @@ class TensorCopy {
 public:
   TensorCopy(Warp &warp, const Inst &inst, unsigned lane);
   void run();
-  /// The map and the coordinates, or false after a finding.
-  bool readMap();
+  void prefetch() {
+    if (readMap())
+      checkCoordinates();
+  }
 
 private:
+  /// These return false after a finding.
+  bool readMap();
   bool checkCoordinates();
+  bool setPlaces();
   bool addRows();
   bool addRow(uint64_t row, uint64_t address, bool isInside);
   void addUnits(uint64_t row, const uint8_t *source, uint64_t begin,
@@ -119,7 +124,7 @@ bool TensorCopy::readMap() {
   if (map.rank != inst.mode)
     return fail("a copy of " + Twine(unsigned(inst.mode)) +
                 " dimensions with a tensor map of " + Twine(map.rank));
-  return checkCoordinates();
+  return true;
 }
 
 bool TensorCopy::checkCoordinates() {
@@ -216,9 +221,8 @@ bool TensorCopy::addRows() {
   }
 }
 
-void TensorCopy::run() {
-  if (!readMap())
-    return;
+/// The tile and the runs of the copy, or false after a finding.
+bool TensorCopy::setPlaces() {
   bool isLoad = direction == BulkDirection::Load;
   uint64_t rowBytes = uint64_t(map.box[0]) * getSize(map.element);
   uint64_t pitch = map.swizzle ? map.swizzle : rowBytes;
@@ -228,14 +232,10 @@ void TensorCopy::run() {
                          getAddress(warp, inst, operands.tile, lane), span,
                          kTileAlignment, "tensor copy");
   if (!place)
-    return;
+    return false;
   tile = *place;
   if (isLoad) {
     copy.toBlock = tile.block;
-    if (!setBarrier(warp, inst, lane, Space::SharedCluster,
-                    getAddress(warp, inst, operands.barrier, lane),
-                    map.getBoxBytes(), copy))
-      return;
     copy.fillBytes = getSize(map.element);
     if (map.fillsNaN)
       copy.fill = copy.fillBytes == 2 ? 0x7ff7 : 0x7ff77ff77ff77ff7;
@@ -243,13 +243,27 @@ void TensorCopy::run() {
     copy.fromBlock = tile.block;
     if (inst.flag)
       copy.reduction = getReduction(uint8_t(inst.imm), map.element);
-    if (inst.flag && !copy.reduction) {
-      fail("a reduction that elements of type " + ptx::getName(map.element) +
-           " do not have");
-      return;
-    }
+    if (inst.flag && !copy.reduction)
+      return fail("a reduction that elements of type " +
+                  ptx::getName(map.element) + " do not have");
   }
-  if (!addRows())
+  return addRows();
+}
+
+void TensorCopy::run() {
+  if (!readMap())
+    return;
+  bool isLoad = direction == BulkDirection::Load;
+  uint64_t bytes = map.getBoxBytes();
+  uint64_t barrier =
+      isLoad ? getAddress(warp, inst, operands.barrier, lane) : 0;
+  if (!checkCoordinates() || !setPlaces()) {
+    if (isLoad)
+      dropCopy(warp, inst, lane, Space::SharedCluster, barrier, bytes);
+    return;
+  }
+  if (isLoad &&
+      !setBarrier(warp, inst, lane, Space::SharedCluster, barrier, bytes, copy))
     return;
   countBulk(warp, copy, !isLoad);
   if (inst.flag2)
@@ -272,7 +286,7 @@ static void runTensor(Warp &warp, const Inst &inst, LaneMask lanes) {
 
 static void runTensorPrefetch(Warp &warp, const Inst &inst, LaneMask lanes) {
   forLanes(lanes,
-           [&](unsigned lane) { TensorCopy(warp, inst, lane).readMap(); });
+           [&](unsigned lane) { TensorCopy(warp, inst, lane).prefetch(); });
 }
 
 /// "[map, {x, y}]": returns the coordinates, which come later in the order of

@@ -142,7 +142,13 @@ public:
   bool giveUpWaits();
 
   struct Group {
-    enum State : uint8_t { Ready, AtBarrier, AtSync, AtMbarrier } state;
+    enum State : uint8_t {
+      Ready,
+      AtBarrier,
+      AtSync,
+      AtMbarrier,
+      AtCluster
+    } state;
     uint8_t barrier;
     uint32_t pc;
     LaneMask lanes;
@@ -161,8 +167,9 @@ public:
   /// The carry flag of each lane.
   LaneMask carry = 0;
   Knowledge knowledge;
-  /// Its last turn ended with a test of an mbarrier that failed.
-  bool isPolling = false;
+  /// Its last turn ended with a test of an mbarrier that failed, and the one
+  /// before.
+  bool isPolling = false, wasPolling = false;
 
 private:
   void finishCopy(const PendingCopy &copy);
@@ -181,6 +188,10 @@ private:
   // MbarrierWait.cpp
   bool waitMbarrier(const Inst &inst, LaneMask active, uint64_t &budget);
   void resumeWaits();
+  // ClusterBarrier.cpp
+  bool waitCluster(const Inst &inst, LaneMask active);
+  void passClusterBarrier(LaneMask passing);
+  void resumeClusterWaits();
 
   uint8_t *accessShared(const Inst &inst, unsigned lane, Space space,
                         uint64_t address, unsigned bytes, AccessKind kind,

@@ -62,7 +62,10 @@ class TensorMap:
     fill: str
 
 
-TENSOR_MAP_DATA_TYPE = {"i32": 3, "i64": 5, "f16": 6, "f32": 7, "bf16": 9}
+TENSOR_MAP_DATA_TYPE = {"u8": 0, "u32": 2, "i32": 3, "i64": 5, "f16": 6, "f32": 7, "f64": 8,
+                        "bf16": 9}
+TENSOR_ELEMENT_BYTES = {"u8": 1, "u32": 4, "i32": 4, "i64": 8, "f16": 2, "f32": 4, "f64": 8,
+                        "bf16": 2}
 TENSOR_MAP_FILL = {"zero": 0, "nan": 1}
 
 
