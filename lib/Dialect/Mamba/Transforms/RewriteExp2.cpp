@@ -10,7 +10,9 @@
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mamba {
 #define GEN_PASS_DEF_MAMBAREWRITEEXP2PASS
@@ -39,6 +41,13 @@ struct RewriteExp2 : mamba::impl::MambaRewriteExp2PassBase<RewriteExp2> {
       if (foldWeights)
         numFolded += mamba::foldWeights(rewriter, function);
     });
+    if (numSeparated == 0 && numFolded == 0)
+      return;
+    // Nobody reads slices that nothing is computed from any more.
+    RewritePatternSet patterns(&getContext());
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 } // namespace

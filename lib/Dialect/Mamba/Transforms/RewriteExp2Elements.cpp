@@ -136,8 +136,9 @@ static bool isMasked(Operation *exponent, const Position &before,
   if (!op || !before.second || !after.second)
     return false;
   for (Value value : op.getBody()->getTerminator()->getOperands()) {
-    while (auto round = value.getDefiningOp<arith::TruncFOp>())
-      value = round.getIn();
+    while (isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(
+        value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
     auto select = value.getDefiningOp<arith::SelectOp>();
     if (!select ||
         !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
@@ -178,8 +179,16 @@ bool mamba::isNeverAfter(Operation *exponent, const Element &before,
   int64_t extent = cast<RankedTensorType>(after.root.getType()).getShape().back();
   if (second.first.terms.empty() && second.first.constant == extent - 1)
     return true;
-  if (isMasked(exponent, first, second))
-    return true;
+  return isMasked(exponent, first, second) ||
+         isAlwaysBefore(exponent, before, after);
+}
+
+bool mamba::isAlwaysBefore(Operation *exponent, const Element &before,
+                           const Element &after) {
+  if (!before.isSameRow(after))
+    return false;
+  const Position &first = before.position.back(),
+                 &second = after.position.back();
   auto op = dyn_cast<linalg::GenericOp>(exponent->getParentOp());
   if (first.second && !op)
     return false;

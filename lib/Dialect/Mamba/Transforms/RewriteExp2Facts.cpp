@@ -181,6 +181,9 @@ static bool hasOneSign(linalg::GenericOp op, Value value, unsigned loop) {
   if (isNeverNegative(value) || isConstantAlong(op, value, loop))
     return true;
   Operation *producer = value.getDefiningOp();
+  if (isa_and_nonnull<arith::MinimumFOp>(producer) &&
+      matchPattern(producer->getOperand(1), m_AnyZeroFloat()))
+    return true;
   return isa_and_nonnull<arith::MulFOp, arith::NegFOp>(producer) &&
          llvm::all_of(producer->getOperands(), [&](Value operand) {
            return hasOneSign(op, operand, loop);

@@ -74,6 +74,7 @@ private:
   /// Elements that a multiplication of `value` is done for.
   double getWeight(Value value);
   bool passes(Value value);
+  bool isProduct(Value value);
   bool isCheapest(Value value, ValueRange operands);
   void collect(Value value);
   bool isBetterOff(Operation *exp);
@@ -232,6 +233,31 @@ bool FactorFlow::isCheapest(Value value, ValueRange operands) {
   return weight <= getWeight(value);
 }
 
+/// Whether `value` would be the result of a multiplication by the factor. A
+/// backend may make one multiply-add of it and a difference; then equal numbers
+/// would not cancel.
+bool FactorFlow::isProduct(Value value) {
+  value = getCarrier(value);
+  if (isNeutral(value) || isConstant(value))
+    return false;
+  if (!taken.contains(value) || !passes(value))
+    return true;
+  auto argument = dyn_cast<BlockArgument>(value);
+  linalg::GenericOp generic =
+      argument ? getGeneric(argument.getOwner()) : linalg::GenericOp();
+  if (generic) {
+    OpOperand *operand = generic.getMatchingOpOperand(argument);
+    return generic.isDpsInput(operand) && isProduct(operand->get());
+  }
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<arith::NegFOp, math::AbsFOp, arith::MinimumFOp,
+                         arith::MaximumFOp, arith::MinNumFOp, arith::MaxNumFOp,
+                         arith::SelectOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return hasFloats(operand) && isProduct(operand);
+         });
+}
+
 bool FactorFlow::passes(Value value) {
   SmallVector<Value> origins;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -250,11 +276,15 @@ bool FactorFlow::passes(Value value) {
                 generic.getNumLoops());
   }
   Operation *op = value.getDefiningOp();
+  // A product would be a tile to take slices of, where there was memory to read.
   if (isa<tensor::ExtractOp, tensor::ExtractSliceOp, tensor::CastOp,
           tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-    return isTaken(op->getOperand(0)) || isNeutral(op->getOperand(0));
+    return isTaken(op->getOperand(0)) && passes(getCarrier(op->getOperand(0)));
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return isCheapest(value, select->getOperands().drop_front());
+  if (isa<arith::AddFOp, arith::SubFOp>(op) &&
+      llvm::any_of(op->getOperands(), [&](Value v) { return isProduct(v); }))
+    return false;
   if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, math::AbsFOp,
           arith::MinimumFOp, arith::MaximumFOp, arith::MinNumFOp,
           arith::MaxNumFOp>(op))

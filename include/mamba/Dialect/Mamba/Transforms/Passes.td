@@ -273,7 +273,7 @@ def MambaRewriteExp2Pass : Pass<"mamba-rewrite-exp2"> {
            "Multiply by log2(e) where values have fewer elements">,
     Option<"clampTerms", "clamp-terms", "bool", "true",
            "Clamp terms of prefix sums rather than their differences">,
-    Option<"separate", "separate", "bool", "true",
+    Option<"separate", "separate", "bool", "false",
            "Take factors of a row out of sums">,
     Option<"foldWeights", "fold-weights", "bool", "true",
            "Make factors that are not negative part of exponents">
