@@ -3,7 +3,6 @@
 // RUN: mamba-opt %s "--mamba-rewrite-exp2=separate=false fold-weights=false" --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=PRODUCT
 // RUN: mamba-opt %s --mamba-rewrite-exp2=hoist=false --split-input-file | FileCheck %s --check-prefix=OFF
 
-#vec = affine_map<(i) -> (i)>
 #row = affine_map<(i, j) -> (i)>
 #col = affine_map<(i, j) -> (j)>
 #all = affine_map<(i, j) -> (i, j)>
@@ -88,7 +87,7 @@ func.func @weights(%a: tensor<?xf32>, %t: tensor<?x64xf32>, %s: tensor<?x64x64xf
     // CHECK: %[[GI:.*]] = tensor.extract_slice %[[G]]#1
     // CHECK: %[[TJ:.*]] = tensor.extract_slice %[[G]]#0
     // CHECK: linalg.generic
-    // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[ROW:.*]]: f32, %{{.*}}: f32, %[[COLUMN:.*]]: f32, %{{.*}}: bf16):
+    // CHECK-NEXT: ^bb0(%[[S:.*]]: f32, %[[ROW:.*]]: f32, %[[COLUMN:.*]]: f32, %{{.*}}: bf16):
     // CHECK-NEXT: %[[DIFFERENCE:.*]] = arith.subf %[[ROW]], %[[COLUMN]]
     // CHECK-NEXT: %[[EXP:.*]] = math.exp2 %[[DIFFERENCE]] fastmath<afn>
     // CHECK-NEXT: %[[WEIGHT:.*]] = arith.mulf %[[S]], %[[EXP]]
@@ -231,4 +230,241 @@ func.func @unchanged(%s: tensor<64x64xf32>) -> tensor<64x64xf32> {
     }
   } {mapping = [#gpu.block<linear_dim_0>]}
   return %w : tensor<64x64xf32>
+}
+
+// -----
+
+#row = affine_map<(i, j) -> (i)>
+#col = affine_map<(i, j) -> (j)>
+#all = affine_map<(i, j) -> (i, j)>
+#hij_h = affine_map<(h, i, j) -> (h)>
+#hij_hj = affine_map<(h, i, j) -> (h, j)>
+#hij_hi = affine_map<(h, i, j) -> (h, i)>
+
+// Steps of any sign: the minimum of the difference stays, and so does the
+// product.
+
+// CHECK-LABEL: func @any_sign
+// CHECK-NOT: -1.500000e+02
+// CHECK-NOT: log2
+// CHECK: arith.minimumf
+// CHECK-NEXT: math.exp2
+func.func @any_sign(%a: tensor<?xf32>, %t: tensor<?x64xf32>, %s: tensor<?x64x64xf32>) -> tensor<?x64x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %a, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?x64xf32>
+  %g:2 = scf.forall (%h) = (0) to (%n) step (4) shared_outs(%o0 = %e, %o1 = %e) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+    %m = affine.min affine_map<(d0)[s0] -> (s0 - d0, 4)>(%h)[%n]
+    %as = tensor.extract_slice %a[%h] [%m] [1] : tensor<?xf32> to tensor<?xf32>
+    %ts = tensor.extract_slice %t[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+    %e1 = tensor.empty(%m) : tensor<?x64xf32>
+    %abs = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%ts : tensor<?x64xf32>) outs(%e1 : tensor<?x64xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = math.cos %x : f32
+      linalg.yield %y : f32
+    } -> tensor<?x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e1 : tensor<?x64xf32>) -> tensor<?x64xf32>
+    %sum = linalg.generic {indexing_maps = [#hij_h, #hij_hj, #hij_hi], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%as, %abs : tensor<?xf32>, tensor<?x64xf32>) outs(%f : tensor<?x64xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %i = linalg.index 1 : index
+      %j = linalg.index 2 : index
+      %le = arith.cmpi ule, %j, %i : index
+      %p = arith.mulf %x, %y : f32
+      %q = arith.select %le, %p, %zero : f32
+      %r = arith.addf %o, %q : f32
+      linalg.yield %r : f32
+    } -> tensor<?x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %abs into %o0[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+      tensor.parallel_insert_slice %sum into %o1[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  %e3 = tensor.empty(%n) : tensor<?x64x64xbf16>
+  %w = scf.forall (%h, %i0) = (0, 0) to (%n, 64) step (1, 16) shared_outs(%o = %e3) -> (tensor<?x64x64xbf16>) {
+    %ss = tensor.extract_slice %s[%h, %i0, 0] [1, 16, 64] [1, 1, 1] : tensor<?x64x64xf32> to tensor<16x64xf32>
+    %gi = tensor.extract_slice %g#1[%h, %i0] [1, 16] [1, 1] : tensor<?x64xf32> to tensor<16xf32>
+    %gj = tensor.extract_slice %g#1[%h, 0] [1, 64] [1, 1] : tensor<?x64xf32> to tensor<64xf32>
+    %tj = tensor.extract_slice %g#0[%h, 0] [1, 64] [1, 1] : tensor<?x64xf32> to tensor<64xf32>
+    %e2 = tensor.empty() : tensor<16x64xbf16>
+    %ws = linalg.generic {indexing_maps = [#all, #row, #col, #col, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%ss, %gi, %gj, %tj : tensor<16x64xf32>, tensor<16xf32>, tensor<64xf32>, tensor<64xf32>) outs(%e2 : tensor<16x64xbf16>) {
+    ^bb0(%x: f32, %b: f32, %c: f32, %d: f32, %u: bf16):
+      %diff = arith.subf %b, %c : f32
+      %low = arith.minimumf %diff, %zero : f32
+      %exp = math.exp %low fastmath<afn> : f32
+      %p = arith.mulf %x, %exp : f32
+      %q = arith.mulf %p, %d : f32
+      %i = linalg.index 0 : index
+      %j = linalg.index 1 : index
+      %ii = affine.apply affine_map<(d0)[s0] -> (d0 + s0)>(%i)[%i0]
+      %seen = arith.cmpi ule, %j, %ii : index
+      %v = arith.select %seen, %q, %zero : f32
+      %r = arith.truncf %v : f32 to bf16
+      linalg.yield %r : bf16
+    } -> tensor<16x64xbf16>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ws into %o[%h, %i0, 0] [1, 16, 64] [1, 1, 1] : tensor<16x64xbf16> into tensor<?x64x64xbf16>
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return %w : tensor<?x64x64xbf16>
+}
+
+// -----
+
+#row = affine_map<(i, j) -> (i)>
+#col = affine_map<(i, j) -> (j)>
+#all = affine_map<(i, j) -> (i, j)>
+#hij_h = affine_map<(h, i, j) -> (h)>
+#hij_hj = affine_map<(h, i, j) -> (h, j)>
+#hij_hi = affine_map<(h, i, j) -> (h, i)>
+
+// Weights in f32 stay products, which are more precise.
+
+// CHECK-LABEL: func @not_rounded
+// CHECK-NOT: log2
+// CHECK: arith.subf
+// CHECK-NEXT: math.exp2
+// CHECK-NEXT: arith.mulf
+// CHECK-NEXT: arith.mulf
+func.func @not_rounded(%a: tensor<?xf32>, %t: tensor<?x64xf32>, %s: tensor<?x64x64xf32>) -> tensor<?x64x64xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %a, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?x64xf32>
+  %g:2 = scf.forall (%h) = (0) to (%n) step (4) shared_outs(%o0 = %e, %o1 = %e) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+    %m = affine.min affine_map<(d0)[s0] -> (s0 - d0, 4)>(%h)[%n]
+    %as = tensor.extract_slice %a[%h] [%m] [1] : tensor<?xf32> to tensor<?xf32>
+    %ts = tensor.extract_slice %t[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+    %e1 = tensor.empty(%m) : tensor<?x64xf32>
+    %abs = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%ts : tensor<?x64xf32>) outs(%e1 : tensor<?x64xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = math.absf %x : f32
+      linalg.yield %y : f32
+    } -> tensor<?x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e1 : tensor<?x64xf32>) -> tensor<?x64xf32>
+    %sum = linalg.generic {indexing_maps = [#hij_h, #hij_hj, #hij_hi], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%as, %abs : tensor<?xf32>, tensor<?x64xf32>) outs(%f : tensor<?x64xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %i = linalg.index 1 : index
+      %j = linalg.index 2 : index
+      %le = arith.cmpi ule, %j, %i : index
+      %p = arith.mulf %x, %y : f32
+      %q = arith.select %le, %p, %zero : f32
+      %r = arith.addf %o, %q : f32
+      linalg.yield %r : f32
+    } -> tensor<?x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %abs into %o0[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+      tensor.parallel_insert_slice %sum into %o1[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  %e3 = tensor.empty(%n) : tensor<?x64x64xf32>
+  %w = scf.forall (%h, %i0) = (0, 0) to (%n, 64) step (1, 16) shared_outs(%o = %e3) -> (tensor<?x64x64xf32>) {
+    %ss = tensor.extract_slice %s[%h, %i0, 0] [1, 16, 64] [1, 1, 1] : tensor<?x64x64xf32> to tensor<16x64xf32>
+    %gi = tensor.extract_slice %g#1[%h, %i0] [1, 16] [1, 1] : tensor<?x64xf32> to tensor<16xf32>
+    %gj = tensor.extract_slice %g#1[%h, 0] [1, 64] [1, 1] : tensor<?x64xf32> to tensor<64xf32>
+    %tj = tensor.extract_slice %g#0[%h, 0] [1, 64] [1, 1] : tensor<?x64xf32> to tensor<64xf32>
+    %e2 = tensor.empty() : tensor<16x64xf32>
+    %ws = linalg.generic {indexing_maps = [#all, #row, #col, #col, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%ss, %gi, %gj, %tj : tensor<16x64xf32>, tensor<16xf32>, tensor<64xf32>, tensor<64xf32>) outs(%e2 : tensor<16x64xf32>) {
+    ^bb0(%x: f32, %b: f32, %c: f32, %d: f32, %u: f32):
+      %diff = arith.subf %b, %c : f32
+      %low = arith.minimumf %diff, %zero : f32
+      %exp = math.exp %low fastmath<afn> : f32
+      %p = arith.mulf %x, %exp : f32
+      %q = arith.mulf %p, %d : f32
+      %i = linalg.index 0 : index
+      %j = linalg.index 1 : index
+      %ii = affine.apply affine_map<(d0)[s0] -> (d0 + s0)>(%i)[%i0]
+      %seen = arith.cmpi ule, %j, %ii : index
+      %v = arith.select %seen, %q, %zero : f32
+      linalg.yield %v : f32
+    } -> tensor<16x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ws into %o[%h, %i0, 0] [1, 16, 64] [1, 1, 1] : tensor<16x64xf32> into tensor<?x64x64xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return %w : tensor<?x64x64xf32>
+}
+
+// -----
+
+#row = affine_map<(i, j) -> (i)>
+#col = affine_map<(i, j) -> (j)>
+#all = affine_map<(i, j) -> (i, j)>
+#hij_h = affine_map<(h, i, j) -> (h)>
+#hij_hj = affine_map<(h, i, j) -> (h, j)>
+#hij_hi = affine_map<(h, i, j) -> (h, i)>
+
+// What counts is above the diagonal: the minimum is needed.
+
+// CHECK-LABEL: func @other_mask
+// CHECK: arith.subf
+// CHECK-NEXT: arith.minimumf
+// CHECK-NEXT: math.exp2
+func.func @other_mask(%a: tensor<?xf32>, %t: tensor<?x64xf32>, %s: tensor<?x64x64xf32>) -> tensor<?x64x64xbf16> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %n = tensor.dim %a, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?x64xf32>
+  %g:2 = scf.forall (%h) = (0) to (%n) step (4) shared_outs(%o0 = %e, %o1 = %e) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+    %m = affine.min affine_map<(d0)[s0] -> (s0 - d0, 4)>(%h)[%n]
+    %as = tensor.extract_slice %a[%h] [%m] [1] : tensor<?xf32> to tensor<?xf32>
+    %ts = tensor.extract_slice %t[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+    %e1 = tensor.empty(%m) : tensor<?x64xf32>
+    %abs = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%ts : tensor<?x64xf32>) outs(%e1 : tensor<?x64xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = math.absf %x : f32
+      linalg.yield %y : f32
+    } -> tensor<?x64xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e1 : tensor<?x64xf32>) -> tensor<?x64xf32>
+    %sum = linalg.generic {indexing_maps = [#hij_h, #hij_hj, #hij_hi], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%as, %abs : tensor<?xf32>, tensor<?x64xf32>) outs(%f : tensor<?x64xf32>) {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %i = linalg.index 1 : index
+      %j = linalg.index 2 : index
+      %le = arith.cmpi ule, %j, %i : index
+      %p = arith.mulf %x, %y : f32
+      %q = arith.select %le, %p, %zero : f32
+      %r = arith.addf %o, %q : f32
+      linalg.yield %r : f32
+    } -> tensor<?x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %abs into %o0[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+      tensor.parallel_insert_slice %sum into %o1[%h, 0] [%m, 64] [1, 1] : tensor<?x64xf32> into tensor<?x64xf32>
+    }
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  %e3 = tensor.empty(%n) : tensor<?x64x64xbf16>
+  %w = scf.forall (%h, %i0) = (0, 0) to (%n, 64) step (1, 16) shared_outs(%o = %e3) -> (tensor<?x64x64xbf16>) {
+    %ss = tensor.extract_slice %s[%h, %i0, 0] [1, 16, 64] [1, 1, 1] : tensor<?x64x64xf32> to tensor<16x64xf32>
+    %gi = tensor.extract_slice %g#1[%h, %i0] [1, 16] [1, 1] : tensor<?x64xf32> to tensor<16xf32>
+    %gj = tensor.extract_slice %g#1[%h, 0] [1, 64] [1, 1] : tensor<?x64xf32> to tensor<64xf32>
+    %tj = tensor.extract_slice %g#0[%h, 0] [1, 64] [1, 1] : tensor<?x64xf32> to tensor<64xf32>
+    %e2 = tensor.empty() : tensor<16x64xbf16>
+    %ws = linalg.generic {indexing_maps = [#all, #row, #col, #col, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%ss, %gi, %gj, %tj : tensor<16x64xf32>, tensor<16xf32>, tensor<64xf32>, tensor<64xf32>) outs(%e2 : tensor<16x64xbf16>) {
+    ^bb0(%x: f32, %b: f32, %c: f32, %d: f32, %u: bf16):
+      %diff = arith.subf %b, %c : f32
+      %low = arith.minimumf %diff, %zero : f32
+      %exp = math.exp %low fastmath<afn> : f32
+      %p = arith.mulf %x, %exp : f32
+      %q = arith.mulf %p, %d : f32
+      %i = linalg.index 0 : index
+      %j = linalg.index 1 : index
+      %ii = affine.apply affine_map<(d0)[s0] -> (d0 + s0)>(%i)[%i0]
+      %seen = arith.cmpi uge, %j, %ii : index
+      %v = arith.select %seen, %q, %zero : f32
+      %r = arith.truncf %v : f32 to bf16
+      linalg.yield %r : bf16
+    } -> tensor<16x64xbf16>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %ws into %o[%h, %i0, 0] [1, 16, 64] [1, 1, 1] : tensor<16x64xbf16> into tensor<?x64x64xbf16>
+    }
+  } {mapping = [#gpu.block<linear_dim_1>, #gpu.block<linear_dim_0>]}
+  return %w : tensor<?x64x64xbf16>
 }

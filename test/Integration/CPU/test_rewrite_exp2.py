@@ -98,6 +98,46 @@ def test_weights(build, case, is_rounded, options):
         np.testing.assert_allclose(after, before, rtol=2 * relative, atol=2 * atol)
 
 
+@pytest.fixture(scope="module")
+def apply_weights(tmp_path_factory):
+    cache = {}
+
+    def compile_program(process, options):
+        key = process, options
+        if key not in cache:
+            cache[key] = programs.compile_applied(tmp_path_factory.mktemp("exp2"), *key)
+        return cache[key]
+    return compile_program
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("options", ["separate", "separate clamp-terms=false"])
+def test_factors_of_rows(apply_weights, case, options):
+    """Sums of weights left of the diagonal are multiplied by a factor of the row."""
+    rng = np.random.default_rng(3)
+    a, t = (array.astype(np.float32) for array in CASES[case](rng))
+    s = rng.standard_normal((ROWS, LENGTH, LENGTH)).astype(np.float32)
+    x = rng.standard_normal((ROWS, LENGTH, 5)).astype(np.float32)
+    w, largest = weights(a, t, s)
+    expected, scale = w @ x, np.abs(w) @ np.abs(x)
+    after = run(apply_weights("abs", options), [a, t, s, x], x.shape)[0]
+    assert np.isfinite(after).all()
+    bounded = largest if "false" in options else min(largest, 150.0 * LENGTH)
+    assert (np.abs(after - expected) <= UNIT * (64 + 2 * bounded) * scale + 1e-36).all()
+
+
+def test_factors_of_rows_of_both_signs(apply_weights):
+    rng = np.random.default_rng(4)
+    a, t = (array.astype(np.float32) for array in negative(rng))
+    t = np.maximum(t, -1)
+    s = rng.standard_normal((ROWS, LENGTH, LENGTH)).astype(np.float32)
+    x = rng.standard_normal((ROWS, LENGTH, 5)).astype(np.float32)
+    w, largest = weights(a, t, s)
+    after = run(apply_weights("negative", "separate"), [a, t, s, x], x.shape)[0]
+    bound = UNIT * (64 + 2 * largest) * (np.abs(w) @ np.abs(x))
+    assert (np.abs(after - w @ x) <= bound + 1e-36).all()
+
+
 @pytest.mark.parametrize("process", ["negative", "none"])
 def test_sums_of_both_signs(build, process):
     """Where steps may be negative, minima of differences stay as they are."""

@@ -28,6 +28,7 @@ struct RewriteExp2 : mamba::impl::MambaRewriteExp2PassBase<RewriteExp2> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    bool hasUnused = false;
     getOperation()->walk([&](FunctionOpInterface function) {
       if (hoist) {
         HoistResult result = hoistFactors(rewriter, function);
@@ -36,12 +37,18 @@ struct RewriteExp2 : mamba::impl::MambaRewriteExp2PassBase<RewriteExp2> {
       }
       if (clampTerms)
         numClamped += mamba::clampTerms(rewriter, function);
-      if (separate)
-        numSeparated += separateFactors(rewriter, function);
-      if (foldWeights)
-        numFolded += mamba::foldWeights(rewriter, function);
+      if (separate) {
+        unsigned count = separateFactors(rewriter, function);
+        numSeparated += count;
+        hasUnused |= count != 0;
+      }
+      if (foldWeights) {
+        unsigned count = mamba::foldWeights(rewriter, function);
+        numFolded += count;
+        hasUnused |= count != 0;
+      }
     });
-    if (numSeparated == 0 && numFolded == 0)
+    if (!hasUnused)
       return;
     // Nobody reads slices that nothing is computed from any more.
     RewritePatternSet patterns(&getContext());

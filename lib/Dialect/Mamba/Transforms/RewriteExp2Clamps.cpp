@@ -19,8 +19,9 @@
 using namespace mlir;
 using namespace mamba;
 
-/// The largest integer whose power of two is 0 in f32. One such term makes every
-/// weight across it 0; smaller ones would only make the sums less precise.
+/// The largest integer whose power of two is 0 in f32. One such term makes
+/// every weight across it 0; smaller ones would only make the sums less
+/// precise.
 static constexpr double kLeastTerm = -150.0;
 
 namespace {
@@ -68,12 +69,11 @@ static void clampSum(RewriterBase &rewriter, linalg::GenericOp sum) {
     return arith::ConstantOp::create(
         rewriter, loc, rewriter.getFloatAttr(scan.term.getType(), value));
   };
-  Value least = arith::MaximumFOp::create(rewriter, loc, scan.term,
-                                          constant(kLeastTerm));
-  Value term =
-      arith::MinimumFOp::create(rewriter, loc, least, constant(0.0));
-  rewriter.modifyOpInPlace(
-      select, [&] { select.getTrueValueMutable().assign(term); });
+  Value least =
+      arith::MaximumFOp::create(rewriter, loc, scan.term, constant(kLeastTerm));
+  Value term = arith::MinimumFOp::create(rewriter, loc, least, constant(0.0));
+  rewriter.modifyOpInPlace(select,
+                           [&] { select.getTrueValueMutable().assign(term); });
 }
 
 unsigned mamba::clampTerms(RewriterBase &rewriter, Operation *function) {

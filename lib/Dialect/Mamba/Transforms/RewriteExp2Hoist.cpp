@@ -40,9 +40,9 @@ linalg::GenericOp getGeneric(Block *block) {
 class FactorFlow {
 public:
   explicit FactorFlow(Operation *function) : function(function) {
-    hasBlocks = function
-                    ->walk([](scf::ForallOp) { return WalkResult::interrupt(); })
-                    .wasInterrupted();
+    hasBlocks =
+        function->walk([](scf::ForallOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
   }
 
   /// Finds what takes the factors of `exps`; of these only those stay that are
@@ -73,7 +73,9 @@ private:
   }
   /// Elements that a multiplication of `value` is done for.
   double getWeight(Value value);
+  double computeWeight(Value value);
   bool passes(Value value);
+  bool computePasses(Value value);
   bool isProduct(Value value);
   bool isCheapest(Value value, ValueRange operands);
   void collect(Value value);
@@ -84,6 +86,9 @@ private:
   bool hasBlocks;
   SetVector<Operation *> *exps = nullptr;
   SetVector<Value> taken;
+  /// Results of getWeight, and of passes for the values taken now.
+  DenseMap<Value, double> weights;
+  DenseMap<Value, bool> passing;
 };
 
 bool hasFloats(Value value) {
@@ -196,6 +201,14 @@ static double getElements(ShapedType type) {
 }
 
 double FactorFlow::getWeight(Value value) {
+  auto it = weights.find(value);
+  if (it != weights.end())
+    return it->second;
+  double weight = computeWeight(value);
+  return weights[value] = weight;
+}
+
+double FactorFlow::computeWeight(Value value) {
   if (isConstant(value))
     return 0;
   if (auto type = dyn_cast<RankedTensorType>(value.getType()))
@@ -259,6 +272,14 @@ bool FactorFlow::isProduct(Value value) {
 }
 
 bool FactorFlow::passes(Value value) {
+  auto it = passing.find(value);
+  if (it != passing.end())
+    return it->second;
+  bool result = computePasses(value);
+  return passing[value] = result;
+}
+
+bool FactorFlow::computePasses(Value value) {
   SmallVector<Value> origins;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (!getOrigins(value, origins))
@@ -276,7 +297,8 @@ bool FactorFlow::passes(Value value) {
                 generic.getNumLoops());
   }
   Operation *op = value.getDefiningOp();
-  // A product would be a tile to take slices of, where there was memory to read.
+  // A product would be a tile to take slices of, where there was memory to
+  // read.
   if (isa<tensor::ExtractOp, tensor::ExtractSliceOp, tensor::CastOp,
           tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
     return isTaken(op->getOperand(0)) && passes(getCarrier(op->getOperand(0)));
@@ -363,6 +385,7 @@ void FactorFlow::run(SetVector<Operation *> &candidates) {
     taken.clear();
     for (Operation *exp : candidates)
       collect(exp->getOperand(0));
+    passing.clear();
     // The greatest set in which every value does what it must.
     for (bool hasChanged = true; hasChanged;) {
       hasChanged = false;
@@ -375,6 +398,7 @@ void FactorFlow::run(SetVector<Operation *> &candidates) {
         if (isUsedSo && (passes(value) || canMultiply(value)))
           continue;
         taken.remove(value);
+        passing.clear();
         hasChanged = true;
       }
     }

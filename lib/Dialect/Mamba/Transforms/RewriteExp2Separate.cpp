@@ -34,8 +34,10 @@ struct Separable {
 };
 } // namespace
 
+/// The factors of a product; of a power, the whole.
 static void getFactors(Value value, SmallVectorImpl<Value> &factors) {
-  if (auto product = value.getDefiningOp<arith::MulFOp>()) {
+  auto product = value.getDefiningOp<arith::MulFOp>();
+  if (product && product.getLhs() != product.getRhs()) {
     getFactors(product.getLhs(), factors);
     getFactors(product.getRhs(), factors);
   } else {
@@ -62,8 +64,7 @@ static bool isNeverEmpty(Value tensor) {
 static bool matchWeights(Separable &s) {
   linalg::GenericOp op = s.weights;
   if (op.getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
-      !op.getIndexingMapsArray().back().isIdentity() ||
-      op.hasIndexSemantics())
+      !op.getIndexingMapsArray().back().isIdentity() || op.hasIndexSemantics())
     return false;
   Value value = op.getBody()->getTerminator()->getOperand(0);
   // What f16 could not hold before is only multiplied afterwards.
@@ -90,8 +91,7 @@ static bool matchWeights(Separable &s) {
          column = dyn_cast<BlockArgument>(difference.getRhs());
     if (!row || !column)
       continue;
-    std::optional<Element> after = getElement(row),
-                           before = getElement(column);
+    std::optional<Element> after = getElement(row), before = getElement(column);
     if (!after || !before || after->root != before->root ||
         !after->position.back().second || !before->position.back().second ||
         !isAlwaysBefore(exp, *before, *after))
@@ -116,10 +116,9 @@ static bool matchWeights(Separable &s) {
         continue;
       }
       auto argument = dyn_cast<BlockArgument>(other);
-      OpOperand *operand =
-          argument && argument.getOwner() == op.getBody()
-              ? op.getMatchingOpOperand(argument)
-              : nullptr;
+      OpOperand *operand = argument && argument.getOwner() == op.getBody()
+                               ? op.getMatchingOpOperand(argument)
+                               : nullptr;
       bool isOfColumn = operand && op.isDpsInput(operand) &&
                         op.getMatchingIndexingMap(operand) == map &&
                         other.getType().isF32();
@@ -149,8 +148,7 @@ static std::optional<Separable> matchSum(scf::ForOp loop, unsigned number) {
         !operand->get().hasOneUse() || !matchWeights(s) ||
         !loop.isDefinedOutsideOfLoop(s.row->get()))
       continue;
-    unsigned row =
-        s.weights.getMatchingIndexingMap(s.row).getDimPosition(0);
+    unsigned row = s.weights.getMatchingIndexingMap(s.row).getDimPosition(0);
     unsigned addLoop = add.getMatchingIndexingMap(operand).getDimPosition(row);
     for (unsigned i : llvm::seq(result.getNumResults()))
       if (result.getDimPosition(i) == addLoop) {
@@ -244,11 +242,12 @@ static void separate(RewriterBase &rewriter, scf::ForOp loop, unsigned number,
   Value sum = loop.getResult(number);
   auto type = cast<RankedTensorType>(sum.getType());
   Value empty = tensor::EmptyOp::create(
-      rewriter, loc, tensor::getMixedSizes(rewriter, loc, loop.getInitArgs()[number]),
+      rewriter, loc,
+      tensor::getMixedSizes(rewriter, loc, loop.getInitArgs()[number]),
       type.getElementType());
   AffineMap all = rewriter.getMultiDimIdentityMap(type.getRank());
-  AffineMap ofDim = AffineMap::get(
-      type.getRank(), 0, rewriter.getAffineDimExpr(s.sumDim));
+  AffineMap ofDim =
+      AffineMap::get(type.getRank(), 0, rewriter.getAffineDimExpr(s.sumDim));
   auto scaled = linalg::GenericOp::create(
       rewriter, loc, TypeRange{empty.getType()}, ValueRange{sum, ofRow},
       ValueRange{empty}, {all, ofDim, all},
