@@ -365,24 +365,41 @@ def MambaRewriteExp2Pass : Pass<"mamba-rewrite-exp2"> {
       %e = math.exp2 %m fastmath<afn> : f32 .. }
     ```
 
-    `separate`: In a loop that sums contractions from 0 and of which every
-    column is left of every row, a weight `s * exp2(min(g_i - g_j, 0))` has the
-    factor `exp2(min(g_i - r, 0))`, which multiplies the sum, and
-    `exp2(min(r - g_j, 0))`, which is one number a column; `r` is `g` at the
-    first row. Done where `g` is a prefix sum of `c * t` with `t >= 0`: it is
-    monotone, whatever the sign of `c`, and both forms are equal. Weights in f16
-    are left, for the larger ones could be infinite.
+    `clamp-terms`: `min(g_i - g_j, 0)`, where `j` is not after `i` wherever the
+    result counts, is the difference of sums of `min(term, 0)`, if all terms of a
+    row of the prefix sums `g` have one sign: a product of something that does
+    not change along the row and of something that is never negative. All uses
+    of `g` must be such exponents, or `min(g_i, 0)`. Terms are made at least
+    -150, whose power of two is 0. The power of a difference that does not count
+    may be infinite; it is dropped by a selection.
 
-    `fold-weights`: `exp2(min(g_i - g_j, 0)) * d_j`, rounded to 16 bits, is
-    `exp2(min(g_i - (g_j - l_j), l_j))` with `l = log2(d)`. Done where `d >= 0`
-    is provable and all uses of it are such products: `l` then takes its place.
+    ```mlir
+    %p = arith.mulf %a, %t : f32
+    %m = arith.maximumf %p, %c-150 : f32
+    %c = arith.minimumf %m, %zero : f32
+    %s = arith.select %le, %c, %zero : f32
+    ..
+    %d = arith.subf %i, %j : f32
+    %e = math.exp2 %d fastmath<afn> : f32
+    ```
+
+    `fold-weights`: `exp2(g_i - g_j) * d_j` is `exp2(g_i - (g_j - log2(d_j)))`.
+    Done where `d` is never negative, all its uses are such products, which are
+    rounded to 16 bits, and both are results of one loop over blocks: the
+    exponents then take the place of `d`.
+
+    `separate`: In a loop that sums contractions from 0 and of which every
+    column is left of every row, a weight `s * exp2(g_i - g_j)` has the factor
+    `exp2(g_i - r)`, which multiplies the sum, and `exp2(r - g_j)`, which is one
+    number a column; `r` is `g` at the first row. Done where `g` is monotone as
+    above. Weights in f16 are left, for larger ones could be infinite.
   }];
   let options = [
     Option<"hoist", "hoist", "bool", "true",
            "Multiply by log2(e) where values have fewer elements">,
     Option<"clampTerms", "clamp-terms", "bool", "true",
            "Clamp terms of prefix sums rather than their differences">,
-    Option<"separate", "separate", "bool", "true",
+    Option<"separate", "separate", "bool", "false",
            "Take factors of a row out of sums">,
     Option<"foldWeights", "fold-weights", "bool", "true",
            "Make factors that are not negative part of exponents">
