@@ -22,6 +22,7 @@
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/IR/MaskFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -430,7 +431,8 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
   int64_t moreBytes = 0; // of each further stage
   kernel.walk([&](scf::ForOp loop) {
     StagedLoop staged = {loop, {}, {}, {}, {}};
-    if (loop.getBody()->getOps<AsyncCopyOp>().empty())
+    // What runs once has nothing to copy ahead.
+    if (loop.getBody()->getOps<AsyncCopyOp>().empty() || isInRest(loop))
       return;
     bool isInnermost =
         !loop.getBody()
