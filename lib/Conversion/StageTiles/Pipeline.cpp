@@ -17,6 +17,7 @@
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/IR/MaskFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -124,7 +125,8 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
   int64_t moreBytes = 0; // of each further stage
   kernel.walk([&](scf::ForOp loop) {
     StagedLoop staged = {loop, {}, {}, {}, {}};
-    if (llvm::none_of(*loop.getBody(), [](Operation &op) {
+    // What runs once has nothing to copy ahead.
+    if (isInRest(loop) || llvm::none_of(*loop.getBody(), [](Operation &op) {
           return bool(getCopyDestination(&op));
         }))
       return;

@@ -517,15 +517,17 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
 }
 
 def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
-  let summary = "Do not compute tiles that a causal mask makes zero";
+  let summary = "Apply masks only where they can bind";
   let description = [{
-    In a loop that sums contractions into the accumulator it carries, one
-    operand may be masked: selected to be 0 where the position in the columns
-    exceeds the one in the rows. Iterations whose columns lie wholly right of
-    the last row add nothing, so the loop ends before them. A factor 0 counts
-    as nothing even if the other operand holds an infinity or a NaN there: that
-    is what masking means. The mask may be the conjunction of this comparison
-    and others, and the masked value may be rounded after the selection.
+    In a loop that sums contractions into what it carries, a factor may be
+    masked: selected to be 0 where the position in the columns exceeds the one
+    in the rows. Iterations whose columns lie wholly right of the last row add
+    nothing, so the loop ends before them; under a mask of the other side, it
+    begins after those left of the first row. A factor 0 counts as nothing even
+    if the other operand holds an infinity or a NaN there: that is what masking
+    means. The comparison may be any order of the two, one of several
+    conditions, or the negation of one; the masked value may be rounded or
+    multiplied after the selection.
 
     ```mlir
     %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %zeros) {
@@ -543,21 +545,89 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
     ```
 
     With `peel`, iterations whose columns lie wholly left of the first row have
-    a loop of their own in front, in which the comparison is true.
+    a loop of their own in front, in which the comparison is true, unless there
+    are fewer than `peel-at-least` of them for sure. (Under a mask of the other
+    side that loop comes last.) With `inline`, what is left on the diagonal
+    becomes code without a loop if it is one iteration.
 
     ```mlir
     %split = affine.min affine_map<(i)[end] -> (((i + 1) floordiv 64) * 64, end)>(%i)[%end]
     %s = scf.for %j = %c0 to %split step %c64 iter_args(%acc = %zeros) { .. } // no select
     %r = scf.for %j = %split to %end step %c64 iter_args(%acc = %s) { .. }
     ```
+
+    With `tails`, a loop whose last tile may be short is split into one over
+    whole tiles, of static sizes, and one over the rest. No element of a whole
+    tile needs a condition.
+
+    ```mlir
+    %r = scf.for %i = %c0 to %n step %c64 iter_args(%o = %out) {
+      %rows = affine.min affine_map<(i)[n] -> (n - i, 64)>(%i)[%n]
+      %x = tensor.extract_slice %in[%i, 0] [%rows, 16] [1, 1] .. }
+    ```
+    becomes
+    ```mlir
+    %whole = affine.apply affine_map<()[n] -> ((n floordiv 64) * 64)>()[%n]
+    %s = scf.for %i = %c0 to %whole step %c64 iter_args(%o = %out) {
+      %x = tensor.extract_slice %in[%i, 0] [64, 16] [1, 1] .. }
+    %r = scf.for %i = %whole to %n step %c64 iter_args(%o = %s) { .. }
+    ```
+
+    With `runs`, a mask by ids of sequences is tested once: where an argument of
+    the function says by `mamba.runs` that each id that is not negative stands
+    in one run, and the first id of a tile is such a one and the last one too,
+    all comparisons of two ids of the tile hold. These iterations have a loop in
+    front without them; the other loop has none then, and all otherwise.
+
+    With `guard`, the argument of an exponential that may overflow where its
+    value is masked is selected to be -inf there. The selection after it goes
+    if the value is 0 then in any case. Arguments with an upper bound, such as
+    minima with 0, stay as they are.
+
+    ```mlir
+    %e = math.exp %d : f32
+    %m = arith.select %le, %e, %zero : f32
+    ```
+    becomes
+    ```mlir
+    %s = arith.select %le, %d, %lowest : f32
+    %m = math.exp %s : f32
+    ```
+
+    A remark names a comparison with the loop's variable that changes no bound.
   }];
   let options = [
-    Option<"peel", "peel", "bool", "false",
-           "Make a loop of its own of the iterations without masked elements">
+    Option<"peel", "peel", "bool", "true",
+           "Make a loop of its own of the iterations without masked elements">,
+    Option<"peelAtLeast", "peel-at-least", "int64_t", "2",
+           "Iterations without masked elements, of those that a loop may have, "
+           "that are worth a loop of their own">,
+    Option<"inlineOnce", "inline", "bool", "false",
+           "Replace a loop over masked elements that runs once by its body">,
+    Option<"tails", "tails", "bool", "true",
+           "Make a loop of its own of the iterations with whole tiles">,
+    Option<"runs", "runs", "bool", "false",
+           "Make a loop of its own of the iterations within one sequence">,
+    Option<"guard", "guard", "bool", "true",
+           "Select the arguments of exponentials that may overflow">
   ];
   let statistics = [
-    Statistic<"numFolded", "loops-shortened",
-              "Loops that end before masked iterations">
+    Statistic<"numShortened", "loops-shortened",
+              "Loops that leave out masked iterations">,
+    Statistic<"numPeeled", "loops-peeled",
+              "Loops with a part in which a comparison holds throughout">,
+    Statistic<"numInlined", "loops-inlined",
+              "Loops over masked elements that became their body">,
+    Statistic<"numRemoved", "selects-removed",
+              "Selections that a part of a loop does without">,
+    Statistic<"numSplit", "tails-split",
+              "Loops with a part for whole tiles">,
+    Statistic<"numRuns", "runs-split",
+              "Loops with a part for tiles within one sequence">,
+    Statistic<"numMoved", "selects-moved",
+              "Selections that moved before an exponential">,
+    Statistic<"numGuarded", "exponentials-guarded",
+              "Exponentials with a selection before and one after them">
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect"
