@@ -136,16 +136,18 @@ uint8_t *Warp::accessShared(const Inst &inst, unsigned lane, uint64_t address,
            "byte of shared memory was not written");
     return place;
   }
-  std::array<unsigned, 3> other = block.getThread(conflict->thread);
-  std::string earlier =
-      (Twine(conflict->earlierIsWrite ? "write" : "read") + " by thread (" +
-       Twine(other[0]) + ", " + Twine(other[1]) + ", " + Twine(other[2]) +
-       ") in line " + Twine(kernel.code[conflict->pc].line))
-          .str();
+  std::string earlier = (Twine(conflict->earlierIsWrite ? "write" : "read") +
+                         " by " + block.formatThread(conflict->thread) +
+                         " in line " + Twine(kernel.code[conflict->pc].line))
+                            .str();
   if (conflict->kind == Conflict::InFlight)
     report(FindingKind::InFlight, inst, lane, address + conflict->byte,
            getVerb(kind) +
-               " of bytes that an asynchronous copy still writes: " + earlier);
+               (conflict->earlierIsWrite
+                    ? " of bytes that an asynchronous copy still writes: "
+                    : " of bytes that an asynchronous instruction still "
+                      "reads: ") +
+               earlier);
   else
     report(FindingKind::Race, inst, lane, address + conflict->byte,
            getVerb(kind) + " without order after a " + earlier);

@@ -43,6 +43,13 @@ std::array<unsigned, 3> Block::getThread(unsigned linear) const {
           linear / size[0] / size[1]};
 }
 
+std::string Block::formatThread(unsigned linear) const {
+  std::array<unsigned, 3> thread = getThread(linear);
+  return ("thread (" + Twine(thread[0]) + ", " + Twine(thread[1]) + ", " +
+          Twine(thread[2]) + ")")
+      .str();
+}
+
 void Block::report(FindingKind kind, const Inst &inst, unsigned thread,
                    std::optional<uint64_t> address, const Twine &message) {
   uint32_t pc = &inst - kernel.code.data();
@@ -132,6 +139,7 @@ void Block::run(uint64_t linear) {
     barrier = Barrier();
   if (launch.options.sanitize)
     shadow.startBlock();
+  warpgroups.start(numWarps);
   // Values that differ from run to run would hide what nobody wrote.
   std::fill(shared.begin(), shared.end(), 0xff);
   for (Warp &warp : warps) {
@@ -141,6 +149,7 @@ void Block::run(uint64_t linear) {
     fillSpecials(warp);
   }
   schedule();
+  warpgroups.finish(*this);
   // What is in flight must not be so in the next block.
   for (Warp &warp : warps)
     warp.finishCopies(kAllLanes, 0, /*uncommitted=*/true);
@@ -161,6 +170,8 @@ void Block::schedule() {
       if (done[id] || stopped)
         continue;
       uint64_t slice = launch.options.seed ? 1 + random() % 256 : kSlice;
+      if (launch.options.seed)
+        warps[id].wgmma.completeSome(warps[id], random());
       Warp::Status status = warps[id].run(slice);
       if (executed > launch.options.maxInstructions)
         reportLimit(warps[id]);

@@ -66,6 +66,8 @@ public:
   void finishCounters();
 
   std::array<unsigned, 3> getThread(unsigned linear) const;
+  /// "thread (1, 0, 0)".
+  std::string formatThread(unsigned linear) const;
 
   const Launch &launch;
   const Kernel &kernel;
@@ -77,6 +79,7 @@ public:
   std::vector<uint8_t> shared;
   Shadow shadow;
   std::array<Barrier, 16> barriers;
+  WarpgroupOrder warpgroups;
   bool stopped = false; // a finding that ends the block
 
   /// By instruction.

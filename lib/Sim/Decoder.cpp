@@ -31,6 +31,7 @@ static const DecodeTable &getDecodeTable() {
     addWarpInstructions(table);
     addControlInstructions(table);
     addMatrixInstructions(table);
+    addWgmmaInstructions(table);
     return table;
   }();
   return table;
@@ -203,6 +204,7 @@ bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   inst.numOps = ops.size();
   inst.address += inst.numDsts;
   kernel.code.push_back(inst);
+  kernel.usesWgmma |= base == "wgmma";
   return true;
 }
 

@@ -40,6 +40,7 @@ void addAsyncCopyInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
 void addMatrixInstructions(DecodeTable &table);
+void addWgmmaInstructions(DecodeTable &table);
 
 /// An instruction that concerns timing, resources or caches only: its modifiers
 /// and operands may be anything.

@@ -122,6 +122,7 @@ struct Kernel {
   /// Where dynamic shared memory starts.
   uint64_t dynamicShared = 0;
   uint64_t localBytes = 0;
+  bool usesWgmma = false;
   std::optional<std::vector<unsigned>> requiredBlock, maximumBlock;
 
   // Owners of what instructions point to.

@@ -32,7 +32,8 @@ StringRef getName(FindingKind kind) {
   static constexpr StringRef kNames[] = {
       "out-of-bounds",      "misaligned", "read-only", "unwritten",
       "unwritten-register", "race",       "in-flight", "barrier",
-      "deadlock",           "limit",      "trap",      "unwritten-result"};
+      "deadlock",           "limit",      "trap",      "missing-fence",
+      "unwritten-result"};
   return kNames[unsigned(kind)];
 }
 

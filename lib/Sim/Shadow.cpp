@@ -40,6 +40,7 @@ void Shadow::startBlock() {
     resize(cells.size(), numWarps);
   start = ++time;
   ++time;
+  std::fill(asyncReads.begin(), asyncReads.end(), AsyncReads{});
 }
 
 bool Shadow::isOrdered(const Cell &cell, const Access &access) const {
@@ -112,6 +113,11 @@ std::optional<Conflict> Shadow::write(const Access &access, uint64_t offset,
     if (!conflict && cell.readTime > access.knowledge.least &&
         (conflict = findReader(access, offset + i, cell)))
       conflict->byte = i;
+    if (!asyncReads.empty()) {
+      const AsyncReads &reads = asyncReads[(offset + i) / kReadBytes];
+      if (reads.count && (!value || value[i] != current[i]))
+        conflict = {Conflict::InFlight, false, reads.thread, reads.pc, i};
+    }
     if (cell.writeTime == kInFlight)
       continue;
     cell.writeTime = time;
@@ -135,6 +141,40 @@ void Shadow::land(const Access &access, uint64_t offset, unsigned bytes) {
   for (unsigned i = 0; i != bytes; ++i) {
     cells[offset + i].writeTime = time;
     cells[offset + i].writer = access.thread;
+  }
+}
+
+std::optional<Conflict> Shadow::startRead(const Access &access, uint64_t offset,
+                                          unsigned bytes) {
+  if (asyncReads.empty())
+    asyncReads.resize(cells.size() / kReadBytes + 1);
+  std::optional<Conflict> conflict;
+  for (unsigned i = 0; i != bytes; ++i) {
+    const Cell &cell = cells[offset + i];
+    if (cell.writeTime >= start && isOrdered(cell, access))
+      continue;
+    Conflict::Kind kind = cell.writeTime < start        ? Conflict::Unwritten
+                          : cell.writeTime == kInFlight ? Conflict::InFlight
+                                                        : Conflict::Race;
+    conflict = {kind, true, cell.writer, cell.writePc, i};
+    break;
+  }
+  for (unsigned i = 0; i != bytes; i += kReadBytes) {
+    AsyncReads &reads = asyncReads[(offset + i) / kReadBytes];
+    reads = {reads.count + 1, access.thread, access.pc};
+  }
+  return conflict;
+}
+
+void Shadow::endRead(const Access &access, uint64_t offset, unsigned bytes) {
+  for (unsigned i = 0; i != bytes; i += kReadBytes)
+    --asyncReads[(offset + i) / kReadBytes].count;
+  uint32_t *ownReads = &reads[access.thread / 32 * cells.size()];
+  uint32_t read = time << kLaneBits | access.thread % 32;
+  for (unsigned i = 0; i != bytes; ++i) {
+    ownReads[offset + i] = read;
+    cells[offset + i].readTime = time;
+    cells[offset + i].readPc = access.pc;
   }
 }
 

@@ -77,6 +77,12 @@ public:
                                     unsigned bytes);
   void land(const Access &access, uint64_t offset, unsigned bytes);
 
+  /// An asynchronous instruction reads the bytes, any time until `endRead`.
+  /// Offset and size are multiples of `kReadBytes`.
+  std::optional<Conflict> startRead(const Access &access, uint64_t offset,
+                                    unsigned bytes);
+  void endRead(const Access &access, uint64_t offset, unsigned bytes);
+
 private:
   struct Cell {
     uint32_t writeTime, readTime, writePc, readPc;
@@ -84,6 +90,11 @@ private:
     bool writeIsStrong;
   };
   static constexpr uint32_t kInFlight = ~uint32_t(0);
+  static constexpr unsigned kReadBytes = 16;
+  /// Asynchronous reads of `kReadBytes` that have not ended, and the last one.
+  struct AsyncReads {
+    uint32_t count, thread, pc;
+  };
   static constexpr unsigned kLaneBits = 6;
   static constexpr unsigned kManyLanes = 63;
 
@@ -95,6 +106,8 @@ private:
   std::vector<Cell> cells;
   /// By warp, then byte: time and lane of the last weak read.
   std::vector<uint32_t> reads;
+  /// Empty until there is one.
+  std::vector<AsyncReads> asyncReads;
   unsigned numWarps = 0;
   uint32_t time = 1, start = 1;
 };

@@ -10,6 +10,7 @@
 
 #include "Program.h"
 #include "Shadow.h"
+#include "WgmmaState.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
@@ -103,9 +104,15 @@ public:
   llvm::SmallVector<PendingCopy, 0> copies;
   uint32_t committed[kLanes];
 
+  WgmmaState wgmma;
+
   /// For results that are written after the instruction.
   void markWritten(const Opnd &operand, LaneMask lanes) {
     written[operand.slot] |= lanes;
+  }
+  /// The lanes where a register has a value.
+  LaneMask getWritten(const Opnd &operand) const {
+    return written[operand.slot];
   }
   LaneMask getLive() const { return exists & ~exited; }
 

@@ -66,11 +66,12 @@ enum class FindingKind : uint8_t {
   UninitializedRead,  // of memory
   UninitializedValue, // of a register
   Race,
-  InFlight, // an access to bytes that an asynchronous copy owns
+  InFlight, // an access to what an asynchronous instruction still uses
   BarrierMisuse,
   Deadlock,
   Limit, // more instructions than allowed
   Trap,
+  MissingFence,    // between registers or memory and another proxy
   UnwrittenResult, // of a function, not of one instruction
 };
 

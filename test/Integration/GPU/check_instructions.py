@@ -1,4 +1,4 @@
-"""Records what a GPU gives for the kernels of instruction_cases.py.
+"""Records what a GPU gives for the kernels of instruction_cases.py and others.
 
     python check_instructions.py OUTPUT.npz
 
@@ -16,6 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cuda_driver import CudaError, Driver  # noqa: E402
 import instruction_cases as cases  # noqa: E402
+import matrix_cases  # noqa: E402
+
+CASES = cases.CASES + matrix_cases.CASES
 
 
 def record(driver, case, module):
@@ -39,15 +42,15 @@ def main():
         return 1
     try:
         driver = Driver()
-        module = driver.load_module(cases.module(cases.CASES).encode())
-        arrays = {case.name: record(driver, case, module) for case in cases.CASES}
+        module = driver.load_module(cases.module(CASES).encode())
+        arrays = {case.name: record(driver, case, module) for case in CASES}
     except (CudaError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    for kind in {case.kind for case in cases.CASES}:
+    for kind in {case.kind for case in CASES}:
         arrays[f"inputs_{kind}"] = cases.inputs(kind)
     np.savez_compressed(sys.argv[1], **arrays)
-    print(f"{len(cases.CASES)} cases on {driver.name}")
+    print(f"{len(CASES)} cases on {driver.name}")
     return 0
 
 
