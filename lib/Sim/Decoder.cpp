@@ -204,7 +204,7 @@ bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   inst.numOps = ops.size();
   inst.address += inst.numDsts;
   kernel.code.push_back(inst);
-  kernel.usesWgmma |= base == "wgmma";
+  kernel.usesAsyncRegisters |= inst.isAsync;
   return true;
 }
 

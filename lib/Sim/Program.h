@@ -75,6 +75,8 @@ struct Inst {
   bool copies = false;
   /// Inserted where blocks were reordered; not counted.
   bool synthetic = false;
+  /// Uses its registers until it is waited for.
+  bool isAsync = false;
   Opnd guard;
   uint32_t line = 0;
 
@@ -122,7 +124,8 @@ struct Kernel {
   /// Where dynamic shared memory starts.
   uint64_t dynamicShared = 0;
   uint64_t localBytes = 0;
-  bool usesWgmma = false;
+  /// Some instruction uses registers after it was executed.
+  bool usesAsyncRegisters = false;
   std::optional<std::vector<unsigned>> requiredBlock, maximumBlock;
 
   // Owners of what instructions point to.

@@ -34,7 +34,8 @@ void Warp::start(LaneMask startLanes) {
   std::fill(localWritten.begin(), localWritten.end(), 0);
   copies.clear();
   std::fill(std::begin(committed), std::end(committed), 0);
-  wgmma.start(kernel);
+  registerUses.start(kernel);
+  wgmma.start();
   exists = startLanes;
   exited = 0;
   lanes = 0;
@@ -83,8 +84,8 @@ void Warp::execute(const Inst &inst, LaneMask active) {
     ready &= written[inst.ops[i].slot];
   if ((active & ~ready) && !inst.copies && block.launch.options.sanitize)
     reportUnwritten(inst, active);
-  if (wgmma.isTracking())
-    wgmma.noteInstruction(*this, inst, active);
+  if (registerUses.isTracking())
+    registerUses.noteInstruction(*this, inst, active);
   inst.run(*this, inst, active);
   for (unsigned i = 0; i != inst.numDsts; ++i) {
     LaneMask &mask = written[inst.ops[i].slot];

@@ -9,6 +9,7 @@
 #define MAMBA_LIB_SIM_WARP_H
 
 #include "Program.h"
+#include "RegisterUses.h"
 #include "Shadow.h"
 #include "WgmmaState.h"
 
@@ -104,6 +105,7 @@ public:
   llvm::SmallVector<PendingCopy, 0> copies;
   uint32_t committed[kLanes];
 
+  RegisterUses registerUses;
   WgmmaState wgmma;
 
   /// For results that are written after the instruction.

@@ -43,14 +43,14 @@ static bool takesPart(Warp &warp, const Inst &inst, LaneMask lanes) {
   return false;
 }
 
-void runWgmma(Warp &warp, const Inst &inst, LaneMask lanes) {
+static void runWgmma(Warp &warp, const Inst &inst, LaneMask lanes) {
   if (takesPart(warp, inst, lanes))
     warp.wgmma.issue(warp, inst);
 }
 
 static void runFence(Warp &warp, const Inst &inst, LaneMask lanes) {
   takesPart(warp, inst, lanes);
-  warp.wgmma.fence();
+  warp.registerUses.advanceEpoch();
 }
 
 static void runCommit(Warp &warp, const Inst &inst, LaneMask lanes) {
@@ -154,6 +154,7 @@ static void decodeMma(Decoder &d) {
   d.inst.imm = shape.pack();
   d.inst.matrixOperations = 2 * WgmmaShape::kWarpRows * columns * depth;
   d.inst.run = runWgmma;
+  d.inst.isAsync = true;
 }
 
 static void decodeWgmma(Decoder &d) {

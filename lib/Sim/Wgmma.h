@@ -37,8 +37,6 @@ struct WgmmaShape {
   static WgmmaShape unpack(int64_t bits);
 };
 
-void runWgmma(Warp &warp, const Inst &inst, LaneMask lanes);
-
 } // namespace mamba::sim
 
 #endif // MAMBA_LIB_SIM_WGMMA_H

@@ -28,8 +28,7 @@ using namespace llvm;
 
 namespace mamba::sim {
 
-struct WgmmaState::Operation {
-  const Inst *inst;
+struct WgmmaState::Operation : AsyncInstruction {
   uint32_t pc;
   WgmmaShape shape;
   uint64_t group;
@@ -39,8 +38,6 @@ struct WgmmaState::Operation {
   std::vector<uint32_t> aRegisters; // 32 lanes each
   /// The accumulators: 32 lanes each.
   std::vector<uint32_t> values;
-  /// Registers that get accumulators or hold A.
-  std::vector<Opnd> targets;
   /// Later operations that add this one's results.
   struct Link {
     Operation *to;
@@ -52,59 +49,15 @@ struct WgmmaState::Operation {
 WgmmaState::WgmmaState() = default;
 WgmmaState::~WgmmaState() = default;
 
-void WgmmaState::start(const Kernel &kernel) {
-  tracks = kernel.usesWgmma;
-  epoch = 0;
+void WgmmaState::start() {
   group = 0;
   operations.clear();
-  if (!tracks)
-    return;
-  writeEpochs.assign(kernel.written.size(), 0);
-  uses.assign(kernel.written.size(), {});
-}
-
-void WgmmaState::reportInFlight(Warp &warp, const Inst &inst, LaneMask lanes,
-                                const Opnd &row, const Use &use,
-                                StringRef verb) {
-  if (!warp.block.launch.options.sanitize)
-    return;
-  warp.report(FindingKind::InFlight, inst, countr_zero(lanes), std::nullopt,
-              verb + " of register " + warp.kernel.slotNames[row.slot] +
-                  ", which the wgmma in line " +
-                  Twine(use.operation->inst->line) +
-                  (use.isInput ? " still reads" : " still writes"));
-}
-
-void WgmmaState::noteInstruction(Warp &warp, const Inst &inst, LaneMask lanes) {
-  if (inst.run == runWgmma)
-    return; // looks at its registers itself
-  bool copies = inst.copies && inst.numDsts == 1 && inst.numOps == 2;
-  if (copies && lanes == kAllLanes) {
-    const Opnd &to = inst.ops[0], &from = inst.ops[1];
-    Use use = uses[from.slot], &old = uses[to.slot];
-    bool isSame = old.operation == use.operation && old.index == use.index;
-    if (old.operation && !isSame)
-      reportInFlight(warp, inst, lanes, to, old, "write");
-    bool isConstant = warp.kernel.slotNames[from.slot].empty();
-    writeEpochs[to.slot] = isConstant ? epoch : writeEpochs[from.slot];
-    if (use.operation && !use.isInput) {
-      old = use;
-      use.operation->targets.push_back(to);
-    }
-    return;
-  }
-  for (unsigned i = inst.numDsts; i != inst.numOps; ++i)
-    if (const Use &use = uses[inst.ops[i].slot]; use.operation)
-      reportInFlight(warp, inst, lanes, inst.ops[i], use, "read");
-  for (unsigned i = 0; i != inst.numDsts; ++i) {
-    if (const Use &use = uses[inst.ops[i].slot]; use.operation)
-      reportInFlight(warp, inst, lanes, inst.ops[i], use, "write");
-    writeEpochs[inst.ops[i].slot] = epoch;
-  }
 }
 
 void WgmmaState::checkFence(Warp &warp, const Inst &inst, const Opnd &row) {
-  if (!warp.block.launch.options.sanitize || writeEpochs[row.slot] != epoch)
+  uint32_t epoch = warp.registerUses.getEpoch();
+  if (!warp.block.launch.options.sanitize ||
+      warp.registerUses.getWriteEpoch(row) != epoch)
     return;
   warp.report(FindingKind::MissingFence, inst, 0, std::nullopt,
               epoch ? "register " + warp.kernel.slotNames[row.slot] +
@@ -118,18 +71,19 @@ void WgmmaState::claimAccumulators(Warp &warp, const Inst &inst,
   bool sanitize = warp.block.launch.options.sanitize;
   for (unsigned i = 0; i != inst.numDsts; ++i) {
     const Opnd &row = inst.ops[i];
-    Use &use = uses[row.slot];
+    const RegisterUses::Use &use = warp.registerUses.get(row);
     uint32_t *values = &operation.values[i * kLanes];
-    Operation *earlier = use.operation;
-    if (earlier && use.isInput) {
-      reportInFlight(warp, inst, kAllLanes, row, use, "write");
+    bool isWgmma = use.user && use.user->inst->run == inst.run;
+    auto *earlier = isWgmma ? static_cast<Operation *>(use.user) : nullptr;
+    if (use.user && (use.isInput || !isWgmma)) {
+      warp.registerUses.report(warp, inst, kAllLanes, row, "write");
     } else if (earlier) {
       // Of one shape they are ordered without a fence.
       bool isSame =
           earlier->shape.columnGroups == operation.shape.columnGroups &&
           earlier->shape.result == operation.shape.result &&
           earlier->shape.getDepth() == operation.shape.getDepth();
-      if (sanitize && !isSame && earlier->epoch == epoch)
+      if (sanitize && !isSame && earlier->epoch == operation.epoch)
         warp.report(FindingKind::MissingFence, inst, 0, std::nullopt,
                     "register " + warp.kernel.slotNames[row.slot] +
                         " is an accumulator of the wgmma in line " +
@@ -149,8 +103,7 @@ void WgmmaState::claimAccumulators(Warp &warp, const Inst &inst,
                         " was not written");
       std::copy_n(warp.row<uint32_t>(row), kLanes, values);
     }
-    use = {&operation, uint16_t(i), false};
-    operation.targets.push_back(row);
+    warp.registerUses.claim(row, operation, i, /*isInput=*/false);
   }
 }
 
@@ -159,17 +112,15 @@ void WgmmaState::claimInputs(Warp &warp, const Inst &inst,
   operation.aRegisters.resize(operation.shape.aRegisters * kLanes);
   for (unsigned r = 0; r != operation.shape.aRegisters; ++r) {
     const Opnd &row = inst.ops[inst.numDsts + r];
-    Use &use = uses[row.slot];
-    if (use.operation && !use.isInput)
-      reportInFlight(warp, inst, kAllLanes, row, use, "read");
-    else
-      checkFence(warp, inst, row);
+    const RegisterUses::Use &use = warp.registerUses.get(row);
     std::copy_n(warp.row<uint32_t>(row), kLanes,
                 &operation.aRegisters[r * kLanes]);
-    if (use.operation && !use.isInput)
+    if (use.user && !use.isInput) {
+      warp.registerUses.report(warp, inst, kAllLanes, row, "read");
       continue;
-    use = {&operation, 0, true};
-    operation.targets.push_back(row);
+    }
+    checkFence(warp, inst, row);
+    warp.registerUses.claim(row, operation, 0, /*isInput=*/true);
   }
 }
 
@@ -217,7 +168,7 @@ void WgmmaState::issue(Warp &warp, const Inst &inst) {
   operation.pc = warp.pc;
   operation.shape = WgmmaShape::unpack(inst.imm);
   operation.group = group;
-  operation.epoch = epoch;
+  operation.epoch = warp.registerUses.getEpoch();
   LaneMask scale = warp.predicate(inst.ops[inst.numOps - 1]);
   operation.accumulates = scale & 1;
   if (scale != 0 && scale != kAllLanes)
@@ -309,15 +260,10 @@ void WgmmaState::retire(Warp &warp, Operation &operation) {
     compute(warp, operation);
   operation.a.release(warp, operation.pc);
   operation.b.release(warp, operation.pc);
-  for (const Opnd &row : operation.targets) {
-    Use &use = uses[row.slot];
-    if (use.operation != &operation)
-      continue;
-    if (!use.isInput)
-      std::copy_n(&operation.values[use.index * kLanes], kLanes,
-                  warp.row<uint32_t>(row));
-    use = {};
-  }
+  warp.registerUses.release(operation, [&](const Opnd &row, unsigned index) {
+    std::copy_n(&operation.values[index * kLanes], kLanes,
+                warp.row<uint32_t>(row));
+  });
 }
 
 void WgmmaState::wait(Warp &warp, uint64_t keep) {

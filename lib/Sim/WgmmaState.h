@@ -9,9 +9,6 @@
 // memory are read, and results appear, when the warp waits for them; until then
 // the registers belong to the instruction.
 //
-// A copy of an accumulator in flight is another name of it: the assembler
-// removes the copies that compilers put between instructions of a chain.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef MAMBA_LIB_SIM_WGMMASTATE_H
@@ -31,12 +28,7 @@ public:
   WgmmaState();
   ~WgmmaState();
 
-  void start(const Kernel &kernel);
-  bool isTracking() const { return tracks; }
-  /// Called before every instruction of a kernel with wgmma.
-  void noteInstruction(Warp &warp, const Inst &inst, LaneMask lanes);
-
-  void fence() { ++epoch; }
+  void start();
   void issue(Warp &warp, const Inst &inst);
   void commit() { ++group; }
   /// Waits for all but the last `keep` groups.
@@ -46,27 +38,13 @@ public:
 
 private:
   struct Operation;
-  /// What an operation in flight does with a register.
-  struct Use {
-    Operation *operation = nullptr;
-    uint16_t index = 0; // of the accumulator
-    bool isInput = false;
-  };
-
   void claimAccumulators(Warp &warp, const Inst &inst, Operation &operation);
   void claimInputs(Warp &warp, const Inst &inst, Operation &operation);
   void readDescriptors(Warp &warp, const Inst &inst, Operation &operation);
   void compute(Warp &warp, Operation &operation);
   void retire(Warp &warp, Operation &operation);
-  void reportInFlight(Warp &warp, const Inst &inst, LaneMask lanes,
-                      const Opnd &row, const Use &use, llvm::StringRef verb);
   void checkFence(Warp &warp, const Inst &inst, const Opnd &row);
 
-  bool tracks = false;
-  /// Fences so far; by slot, when a register was written.
-  uint32_t epoch = 0;
-  std::vector<uint32_t> writeEpochs;
-  std::vector<Use> uses; // by slot
   std::deque<std::unique_ptr<Operation>> operations;
   uint64_t group = 0;
 };

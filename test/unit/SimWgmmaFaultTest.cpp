@@ -53,7 +53,7 @@ TEST(SimWgmmaFaultTest, AccumulatorReadInFlight) {
   WgmmaProgram program = make();
   program.wait = "";
   expect(program.run(), FindingKind::InFlight,
-         "read of register %acc0, which the wgmma in line");
+         "read of register %acc0, which the asynchronous instruction in line");
   program = make();
   program.commit = ""; // a wait for groups that do not have it
   expect(program.run(), FindingKind::InFlight, "read of register %acc0");
@@ -66,7 +66,7 @@ TEST(SimWgmmaFaultTest, AccumulatorWrittenInFlight) {
   WgmmaProgram program = make();
   program.afterIssue = "add.u32 %acc3, %r0, 1;";
   expect(program.run(), FindingKind::InFlight,
-         "write of register %acc3, which the wgmma in line");
+         "write of register %acc3, which the asynchronous instruction in line");
 }
 
 TEST(SimWgmmaFaultTest, CopyInFlight) {
