@@ -29,13 +29,13 @@ void Warp::finishCopies(LaneMask active, uint32_t keepGroups,
                                                     committed[copy.lane]);
     if (!waits)
       return false;
-    uint64_t offset = copy.destination - kSharedStart;
+    uint64_t offset = copy.destination;
     uint8_t *place = block.shared.data() + offset;
     std::memset(place, 0, copy.bytes);
     if (copy.source)
       std::memcpy(place, copy.source, copy.sourceBytes);
     if (block.launch.options.sanitize) {
-      Access access{id * kLanes + copy.lane, copy.pc, knowledge, false};
+      Access access{getClusterThread(copy.lane), copy.pc, knowledge, false};
       block.shadow.land(access, offset, copy.bytes);
     }
     return true;
@@ -62,16 +62,11 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
     if (inst.flag2 && warp.predicate(inst.ops[2]) >> lane & 1)
       size = 0; // ignore-src
     uint64_t destination = destinations[lane];
-    if (destination < kSharedStart ||
-        destination + inst.bytes > kSharedStart + block.shared.size() ||
-        destination % inst.bytes) {
-      warp.report(destination % inst.bytes ? FindingKind::Misaligned
-                                           : FindingKind::OutOfBounds,
-                  inst, lane, destination,
-                  "asynchronous copy of " + Twine(unsigned(inst.bytes)) +
-                      " bytes to shared memory");
+    std::optional<SharedPlace> place =
+        warp.resolveShared(inst, lane, Space::Shared, destination, inst.bytes,
+                           inst.bytes, "asynchronous copy");
+    if (!place)
       return;
-    }
     if (sources[lane] % inst.bytes) {
       warp.report(FindingKind::Misaligned, inst, lane, sources[lane],
                   "asynchronous copy of " + Twine(unsigned(inst.bytes)) +
@@ -89,9 +84,10 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
         source = byte;
     }
     if (block.launch.options.sanitize) {
-      Access access{warp.id * kLanes + lane, warp.pc, warp.knowledge, false};
-      if (std::optional<Conflict> conflict = block.shadow.startCopy(
-              access, destination - kSharedStart, inst.bytes))
+      Access access{warp.getClusterThread(lane), warp.pc, warp.knowledge,
+                    false};
+      if (std::optional<Conflict> conflict =
+              block.shadow.startCopy(access, place->offset, inst.bytes))
         warp.report(FindingKind::Race, inst, lane, destination + conflict->byte,
                     Twine("asynchronous copy without order after a ") +
                         (conflict->earlierIsWrite ? "write" : "read") +
@@ -99,7 +95,8 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
                         Twine(warp.kernel.code[conflict->pc].line));
     }
     warp.copies.push_back({uint8_t(lane), inst.bytes, uint8_t(size),
-                           warp.committed[lane], warp.pc, destination, source});
+                           warp.committed[lane], warp.pc, place->offset,
+                           source});
   });
 }
 

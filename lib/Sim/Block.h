@@ -8,6 +8,7 @@
 #ifndef MAMBA_LIB_SIM_BLOCK_H
 #define MAMBA_LIB_SIM_BLOCK_H
 
+#include "Mbarrier.h"
 #include "Memory.h"
 #include "Warp.h"
 
@@ -15,6 +16,8 @@
 #include <map>
 
 namespace mamba::sim {
+
+class Cluster;
 
 /// What all blocks of a launch share; constant while they run.
 struct Launch {
@@ -24,6 +27,8 @@ struct Launch {
   std::string file;
   std::vector<uint8_t> parameters;
   uint64_t dynamicSharedBytes;
+  std::array<unsigned, 3> cluster{1, 1, 1};
+  bool isExplicitCluster = false;
 };
 
 /// A named barrier of a block.
@@ -36,17 +41,20 @@ struct Barrier {
   /// any did.
   std::vector<LaneMask> parts;
   std::vector<bool> hasArrived;
-  std::vector<uint32_t> knowledge;
+  Knowledge knowledge;
   unsigned population = 0;
   bool all = true, any = false;
 };
 
-/// Runs blocks one after the other on one host thread.
+/// Stands for one block after the other.
 class Block {
 public:
-  explicit Block(const Launch &launch);
+  Block(const Launch &launch, Cluster &cluster, unsigned rank);
 
-  void run(uint64_t linearIndex);
+  /// `position` is the first block of the cluster.
+  void start(const std::array<unsigned, 3> &position);
+  /// All threads have exited, or the block was stopped.
+  void finish();
 
   /// Notes a finding; only the first of its kind at its place is kept.
   void report(FindingKind kind, const Inst &inst, unsigned thread,
@@ -66,12 +74,15 @@ public:
   void finishCounters();
 
   std::array<unsigned, 3> getThread(unsigned linear) const;
-  /// "thread (1, 0, 0)".
-  std::string formatThread(unsigned linear) const;
+  /// "thread (0, 0, 0)" for a thread as `Shadow` numbers them.
+  std::string describeThread(uint32_t clusterThread) const;
 
   const Launch &launch;
+  Cluster &cluster;
   const Kernel &kernel;
-  std::array<unsigned, 3> index{};
+  /// Place in the grid and in the cluster.
+  std::array<unsigned, 3> index{}, indexInCluster{};
+  unsigned rank;
   uint64_t linearIndex = 0;
   unsigned numThreads, numWarps;
   std::deque<Warp> warps;
@@ -80,6 +91,7 @@ public:
   Shadow shadow;
   std::array<Barrier, 16> barriers;
   WarpgroupOrder warpgroups;
+  Mbarriers mbarriers;
   bool stopped = false; // a finding that ends the block
 
   /// By instruction.
@@ -94,9 +106,6 @@ public:
 
 private:
   void fillSpecials(Warp &warp);
-  void schedule();
-  void reportDeadlock();
-  void reportLimit(Warp &warp);
   void complete(Barrier &barrier, unsigned number, const Inst &inst);
 };
 

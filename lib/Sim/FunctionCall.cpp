@@ -243,12 +243,9 @@ Error FunctionCall::runLaunch(const json::Object &launch, LaunchOptions options,
     return error;
   if (Error error = readSizes("block", options.block))
     return error;
-  std::array<unsigned, 3> cluster = {1, 1, 1};
-  if (Error error = readSizes("cluster", cluster))
+  options.cluster = {1, 1, 1};
+  if (Error error = readSizes("cluster", options.cluster))
     return error;
-  if (cluster != std::array<unsigned, 3>{1, 1, 1})
-    return createStringError("kernel '" + kernel +
-                             "': clusters are not modelled");
   if (is_contained(options.grid, 0u))
     return Error::success();
   Expected<int64_t> shared = getInteger(launch.get("shared_bytes"), 0);

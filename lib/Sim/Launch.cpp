@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Block.h"
+#include "Cluster.h"
 #include "Decoder.h"
 
 #include "llvm/Support/ThreadPool.h"
@@ -20,6 +20,7 @@ namespace mamba::sim {
 /// Of sm_90 and sm_100; smaller architectures are the compiler's concern.
 static constexpr uint64_t kMaxSharedBytes = 232448;
 static constexpr unsigned kMaxThreads = 1024;
+static constexpr unsigned kMaxClusterBlocks = 16;
 
 Program::Program() = default;
 Program::Program(Program &&) = default;
@@ -61,6 +62,14 @@ std::vector<std::string> Program::getKernelNames() const {
   return names;
 }
 
+static std::array<unsigned, 3> getCluster(const Kernel &kernel,
+                                          const LaunchOptions &options) {
+  if (!kernel.requiredCluster)
+    return options.cluster;
+  const std::vector<unsigned> &size = *kernel.requiredCluster;
+  return {size[0], size[1], size[2]};
+}
+
 static Error checkLaunch(const Kernel &kernel, const LaunchOptions &options,
                          ArrayRef<std::vector<uint8_t>> parameters) {
   auto fail = [&](const Twine &message) {
@@ -82,6 +91,19 @@ static Error checkLaunch(const Kernel &kernel, const LaunchOptions &options,
     if (threads > maximum)
       return fail("the block is larger than its .maxntid");
   }
+  std::array<unsigned, 3> cluster = getCluster(kernel, options);
+  if (cluster != options.cluster &&
+      options.cluster != std::array<unsigned, 3>{1, 1, 1})
+    return fail("the cluster differs from its .reqnctapercluster");
+  uint64_t clusterBlocks = 1;
+  for (auto [size, blocks] : zip_equal(cluster, options.grid)) {
+    clusterBlocks *= size;
+    if (!size || blocks % size)
+      return fail("a grid of " + Twine(blocks) + " blocks and a cluster of " +
+                  Twine(size) + " along one axis");
+  }
+  if (clusterBlocks > kMaxClusterBlocks)
+    return fail("a cluster of " + Twine(clusterBlocks) + " blocks");
   if (parameters.size() != kernel.parameters.size())
     return fail("it has " + Twine(kernel.parameters.size()) +
                 " parameters, got " + Twine(parameters.size()));
@@ -130,35 +152,42 @@ Program::launch(StringRef name, const LaunchOptions &options,
 
   Launch launch{kernel, options, device->getImpl(),
                 file,   {},      options.dynamicSharedBytes};
+  launch.cluster = getCluster(kernel, options);
+  launch.isExplicitCluster =
+      kernel.requiredCluster ||
+      options.cluster != std::array<unsigned, 3>{1, 1, 1};
   launch.parameters.resize(kernel.parameterBytes);
   for (auto [bytes, offset] : zip_equal(parameters, kernel.parameterOffsets))
     std::copy(bytes.begin(), bytes.end(), launch.parameters.begin() + offset);
 
-  uint64_t numBlocks =
-      uint64_t(options.grid[0]) * options.grid[1] * options.grid[2];
+  uint64_t numClusters = 1;
+  for (unsigned axis = 0; axis != 3; ++axis)
+    numClusters *= options.grid[axis] / launch.cluster[axis];
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
   std::map<std::pair<unsigned, uint32_t>, Block::Found> findings;
   LaunchResult result;
   auto work = [&] {
-    std::unique_ptr<Block> block;
-    for (uint64_t index; (index = next++) < numBlocks;) {
-      if (!block)
-        block = std::make_unique<Block>(launch);
+    std::unique_ptr<Cluster> cluster;
+    for (uint64_t index; (index = next++) < numClusters;) {
+      if (!cluster)
+        cluster = std::make_unique<Cluster>(launch);
       // Any order is allowed; seeds use another one.
-      block->run(options.seed & 1 ? numBlocks - 1 - index : index);
+      cluster->run(options.seed & 1 ? numClusters - 1 - index : index);
     }
-    if (!block)
+    if (!cluster)
       return;
-    block->finishCounters();
     std::lock_guard<std::mutex> lock(mutex);
-    result.counters += block->counters;
-    mergeFindings(findings, *block);
+    for (std::unique_ptr<Block> &block : cluster->blocks) {
+      block->finishCounters();
+      result.counters += block->counters;
+      mergeFindings(findings, *block);
+    }
   };
   unsigned jobs = std::min<uint64_t>(
       options.jobs ? options.jobs
                    : hardware_concurrency().compute_thread_count(),
-      numBlocks);
+      numClusters);
   if (jobs <= 1) {
     work();
   } else {

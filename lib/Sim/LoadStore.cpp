@@ -35,7 +35,7 @@ void countRequest(Warp &warp, const Inst &inst, LaneMask lanes,
             : address > kParamWindow + kWindowBytes ? Space::Global
                                                     : Space::Local;
   }
-  if (space == Space::Shared)
+  if (space == Space::Shared || space == Space::SharedCluster)
     block.countShared(addresses, lanes, bytes);
   else if (space == Space::Global)
     block.countGlobal(addresses, lanes, bytes, isStore);
@@ -171,6 +171,7 @@ static void decodeAccess(Decoder &d, bool isLoad) {
     d.inst.cls = isLoad ? InstClass::GlobalLoad : InstClass::GlobalStore;
     break;
   case Space::Shared:
+  case Space::SharedCluster:
     d.inst.cls = isLoad ? InstClass::SharedLoad : InstClass::SharedStore;
     break;
   case Space::Local:

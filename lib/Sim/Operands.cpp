@@ -51,6 +51,19 @@ Opnd Decoder::getConstant(uint64_t bits, unsigned bytes, bool isPredicate) {
   return row;
 }
 
+Opnd Decoder::getSharedAddress(uint64_t address, unsigned bytes) {
+  for (const auto &[key, row] : sharedAddresses)
+    if (key == std::pair(address, bytes))
+      return row;
+  Opnd row = makeRow(bytes, /*isPredicate=*/false, "", kAllLanes);
+  for (unsigned lane = 0; lane != kLanes; ++lane)
+    std::memcpy(kernel.file.data() + row.offset + lane * bytes, &address,
+                bytes);
+  sharedAddresses.push_back({{address, bytes}, row});
+  kernel.sharedAddresses.push_back(row);
+  return row;
+}
+
 Opnd Decoder::getSpecial(StringRef name) {
   for (const SpecialRow &special : kernel.specials)
     if (special.name == name)
@@ -160,6 +173,9 @@ Opnd Decoder::getRow(const ptx::Operand &operand, Type type, bool wide,
   default:
     uint64_t bits;
     if (!isDestination && convertLiteral(operand, type, bits)) {
+      // Not shared with an equal number, which is the same in every block.
+      if (operand.kind == ptx::Operand::Symbol && isShared(operand.name))
+        return getSharedAddress(bits, bytes);
       if (bytes < 8 && !isPredicate)
         bits &= maskTrailingOnes<uint64_t>(bytes * 8);
       return getConstant(bits, bytes, isPredicate);

@@ -213,6 +213,12 @@ bool Parser::parseEntryDirectives(Entry &entry) {
       sizes.resize(3, 1);
       (word == "reqntid" ? entry.requiredBlock : entry.maximumBlock) = sizes;
     }
+    if (word == "reqnctapercluster") {
+      sizes.resize(3, 1);
+      entry.requiredCluster = sizes;
+    }
+    if (word == "blocksareclusters")
+      return fail("directive '." + word + "' is not modelled");
   }
   return true;
 }

@@ -14,12 +14,15 @@ namespace mamba::sim {
 void Knowledge::reset(unsigned numWarps, uint32_t time) {
   seen.assign(numWarps, time);
   least = time;
+  threads.clear();
 }
 
-void Knowledge::join(const std::vector<uint32_t> &other) {
+void Knowledge::join(const Knowledge &other) {
   for (size_t i = 0; i != seen.size(); ++i)
-    seen[i] = std::max(seen[i], other[i]);
+    seen[i] = std::max(seen[i], other.seen[i]);
   least = *std::min_element(seen.begin(), seen.end());
+  for (auto [thread, time] : other.threads)
+    setThread(thread, time);
 }
 
 void Knowledge::set(unsigned warp, uint32_t time) {
@@ -27,40 +30,66 @@ void Knowledge::set(unsigned warp, uint32_t time) {
   least = *std::min_element(seen.begin(), seen.end());
 }
 
-void Shadow::resize(uint64_t bytes, unsigned warps) {
-  cells.assign(bytes, {});
-  numWarps = warps;
-  reads.assign(bytes * warps, 0);
-  time = start = 1;
+void Knowledge::setThread(uint32_t thread, uint32_t time) {
+  if (time <= seen[thread / 32])
+    return;
+  for (auto &[known, until] : threads)
+    if (known == thread) {
+      until = std::max(until, time);
+      return;
+    }
+  // What the warps' entries cover by now needs no place.
+  threads.erase(std::remove_if(threads.begin(), threads.end(),
+                               [&](const auto &entry) {
+                                 return entry.second <= seen[entry.first / 32];
+                               }),
+                threads.end());
+  threads.push_back({thread, time});
 }
 
-void Shadow::startBlock() {
-  // Times of reads have 26 bits.
-  if (time > uint32_t(1) << 25)
-    resize(cells.size(), numWarps);
-  start = ++time;
-  ++time;
-  std::fill(asyncReads.begin(), asyncReads.end(), AsyncReads{});
+bool Knowledge::knows(uint32_t thread, uint32_t time) const {
+  if (time <= seen[thread / 32])
+    return true;
+  for (auto [known, until] : threads)
+    if (known == thread)
+      return time <= until;
+  return false;
+}
+
+void Shadow::resize(uint64_t bytes, unsigned warps, Clock &shared) {
+  clock = &shared;
+  cells.assign(bytes, {});
+  reads.assign(warps + 1, {});
+}
+
+void Shadow::reset() {
+  std::fill(cells.begin(), cells.end(), Cell());
+  for (std::vector<uint32_t> &row : reads)
+    row.clear();
 }
 
 bool Shadow::isOrdered(const Cell &cell, const Access &access) const {
   if (cell.writeTime == kInFlight)
     return false;
-  if (cell.writeTime <= access.knowledge.least || cell.writeTime < start ||
-      cell.writer == access.thread || (cell.writeIsStrong && access.isStrong))
+  if (cell.writeTime <= access.knowledge.least ||
+      cell.writeTime < clock->start || cell.writer == access.thread ||
+      (cell.writeIsStrong && access.isStrong))
     return true;
-  return cell.writeTime <= access.knowledge.seen[cell.writer / 32];
+  return access.knowledge.knows(cell.writer, cell.writeTime);
 }
 
 std::optional<Conflict> Shadow::read(const Access &access, uint64_t offset,
                                      unsigned bytes) {
   std::optional<Conflict> conflict;
-  uint32_t *ownReads = &reads[access.thread / 32 * cells.size()];
+  std::vector<uint32_t> &ownReads = reads[access.thread / 32];
+  if (ownReads.empty())
+    ownReads.resize(cells.size());
+  uint32_t time = clock->time;
   uint32_t ownSeen = access.knowledge.seen[access.thread / 32];
   uint32_t lane = access.thread % 32;
   for (unsigned i = 0; i != bytes; ++i) {
     Cell &cell = cells[offset + i];
-    if (cell.writeTime < start) {
+    if (cell.writeTime < clock->start) {
       if (!conflict)
         conflict = {Conflict::Unwritten, true, 0, 0, i};
     } else if (!isOrdered(cell, access) && !conflict) {
@@ -83,12 +112,19 @@ std::optional<Conflict> Shadow::findReader(const Access &access,
                                            uint64_t offset,
                                            const Cell &cell) const {
   unsigned own = access.thread / 32;
-  for (unsigned warp = 0; warp != numWarps; ++warp) {
-    uint32_t read = reads[warp * cells.size() + offset];
+  for (unsigned warp = 0; warp != reads.size(); ++warp) {
+    if (reads[warp].empty())
+      continue;
+    uint32_t read = reads[warp][offset];
     if (read >> kLaneBits <= access.knowledge.seen[warp])
       continue;
     unsigned lane = read & kManyLanes;
-    if (warp == own && lane == access.thread % 32)
+    if (warp == own && (lane == access.thread % 32 || lane == kWholeWarp))
+      continue;
+    if (lane == kWholeWarp)
+      return Conflict{Conflict::Race, false, warp * 32, cell.readPc, 0};
+    if (lane != kManyLanes &&
+        access.knowledge.knows(warp * 32 + lane, read >> kLaneBits))
       continue;
     // Of many lanes any other one will do for the message.
     if (lane == kManyLanes)
@@ -120,7 +156,7 @@ std::optional<Conflict> Shadow::write(const Access &access, uint64_t offset,
     }
     if (cell.writeTime == kInFlight)
       continue;
-    cell.writeTime = time;
+    cell.writeTime = clock->time;
     cell.writer = access.thread;
     cell.writePc = access.pc;
     cell.writeIsStrong = access.isStrong;
@@ -139,9 +175,13 @@ std::optional<Conflict> Shadow::startCopy(const Access &access, uint64_t offset,
 
 void Shadow::land(const Access &access, uint64_t offset, unsigned bytes) {
   for (unsigned i = 0; i != bytes; ++i) {
-    cells[offset + i].writeTime = time;
+    cells[offset + i].writeTime = clock->time;
     cells[offset + i].writer = access.thread;
   }
+}
+
+void Shadow::dropReads() {
+  std::fill(asyncReads.begin(), asyncReads.end(), AsyncReads{});
 }
 
 std::optional<Conflict> Shadow::startRead(const Access &access, uint64_t offset,
@@ -151,9 +191,9 @@ std::optional<Conflict> Shadow::startRead(const Access &access, uint64_t offset,
   std::optional<Conflict> conflict;
   for (unsigned i = 0; i != bytes; ++i) {
     const Cell &cell = cells[offset + i];
-    if (cell.writeTime >= start && isOrdered(cell, access))
+    if (cell.writeTime >= clock->start && isOrdered(cell, access))
       continue;
-    Conflict::Kind kind = cell.writeTime < start        ? Conflict::Unwritten
+    Conflict::Kind kind = cell.writeTime < clock->start ? Conflict::Unwritten
                           : cell.writeTime == kInFlight ? Conflict::InFlight
                                                         : Conflict::Race;
     conflict = {kind, true, cell.writer, cell.writePc, i};
@@ -169,11 +209,13 @@ std::optional<Conflict> Shadow::startRead(const Access &access, uint64_t offset,
 void Shadow::endRead(const Access &access, uint64_t offset, unsigned bytes) {
   for (unsigned i = 0; i != bytes; i += kReadBytes)
     --asyncReads[(offset + i) / kReadBytes].count;
-  uint32_t *ownReads = &reads[access.thread / 32 * cells.size()];
-  uint32_t read = time << kLaneBits | access.thread % 32;
+  std::vector<uint32_t> &ownReads = reads[access.thread / 32];
+  if (ownReads.empty())
+    ownReads.resize(cells.size());
+  uint32_t read = clock->time << kLaneBits | kWholeWarp;
   for (unsigned i = 0; i != bytes; ++i) {
     ownReads[offset + i] = read;
-    cells[offset + i].readTime = time;
+    cells[offset + i].readTime = clock->time;
     cells[offset + i].readPc = access.pc;
   }
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Data races by the order that barriers make. A block has one clock, which
+// Data races by the order that barriers make. A cluster has one clock, which
 // every arrival at a barrier advances. Each warp knows, for every warp, the
 // time up to which that warp's accesses lie before its own: barriers pass this
 // knowledge on. Two accesses to a byte, one of them a write, race if the later
@@ -20,29 +20,44 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace mamba::sim {
 
-/// What a warp knows of the order of accesses.
+/// The time of all blocks of a cluster.
+struct Clock {
+  uint32_t time = 1, start = 1;
+  /// Returns the time before it advances.
+  uint32_t advance() { return time++; }
+};
+
+/// What a warp knows of the order of accesses. Warps and threads are numbered
+/// through the cluster; behind its warps comes one that stands for asynchronous
+/// copies.
 struct Knowledge {
   /// By warp: the last time that lies before what this warp does now. The own
   /// entry is about the other lanes.
   std::vector<uint32_t> seen;
   /// The least of these.
   uint32_t least = 0;
+  /// Threads of which more is known than of their warps, and until when.
+  std::vector<std::pair<uint32_t, uint32_t>> threads;
 
   void reset(unsigned numWarps, uint32_t time);
   /// Joins what another warp knew.
-  void join(const std::vector<uint32_t> &other);
+  void join(const Knowledge &other);
   void set(unsigned warp, uint32_t time);
+  void setThread(uint32_t thread, uint32_t time);
+  /// Whether what the thread did at `time` lies before.
+  bool knows(uint32_t thread, uint32_t time) const;
 };
 
 /// The access that another one conflicts with.
 struct Conflict {
   enum Kind : uint8_t { Race, InFlight, Unwritten } kind;
   bool earlierIsWrite;
-  /// Thread of the block and instruction of the earlier access. For reads the
+  /// Thread of the cluster and instruction of the earlier access. For reads the
   /// thread may be another one of the same warp.
   uint32_t thread, pc;
   unsigned byte; // of the access
@@ -57,13 +72,13 @@ struct Access {
 
 class Shadow {
 public:
-  void resize(uint64_t bytes, unsigned numWarps);
-  /// Starts a block: nothing is written.
-  void startBlock();
+  /// `warps` are those of the cluster, without the one of copies.
+  void resize(uint64_t bytes, unsigned warps, Clock &clock);
+  /// Forgets everything: the clock starts anew.
+  void reset();
 
-  uint32_t getTime() const { return time; }
-  /// Returns the time before it advances.
-  uint32_t advance() { return time++; }
+  uint32_t getTime() const { return clock->time; }
+  uint32_t advance() { return clock->advance(); }
 
   /// Notes an access to bytes from `offset` on; returns the first conflict.
   /// With `value`, writes of what `current` holds already do not conflict.
@@ -82,6 +97,8 @@ public:
   std::optional<Conflict> startRead(const Access &access, uint64_t offset,
                                     unsigned bytes);
   void endRead(const Access &access, uint64_t offset, unsigned bytes);
+  /// At the end of a block none is left.
+  void dropReads();
 
 private:
   struct Cell {
@@ -97,6 +114,8 @@ private:
   };
   static constexpr unsigned kLaneBits = 6;
   static constexpr unsigned kManyLanes = 63;
+  /// For which every lane has waited.
+  static constexpr unsigned kWholeWarp = 62;
 
   /// Whether a write to the cell lies before `access`.
   bool isOrdered(const Cell &cell, const Access &access) const;
@@ -104,12 +123,12 @@ private:
                                      const Cell &cell) const;
 
   std::vector<Cell> cells;
-  /// By warp, then byte: time and lane of the last weak read.
-  std::vector<uint32_t> reads;
+  /// By warp, then byte: time and lane of the last weak read. Empty for warps
+  /// that read nothing.
+  std::vector<std::vector<uint32_t>> reads;
   /// Empty until there is one.
   std::vector<AsyncReads> asyncReads;
-  unsigned numWarps = 0;
-  uint32_t time = 1, start = 1;
+  Clock *clock = nullptr;
 };
 
 } // namespace mamba::sim

@@ -69,7 +69,7 @@ void ChunkReads::add(Warp &warp, const Inst &inst, uint32_t address,
   offsets.push_back(offset);
   if (!block.launch.options.sanitize)
     return;
-  Access access{warp.id * kLanes, warp.pc, warp.knowledge, false};
+  Access access{warp.getClusterThread(0), warp.pc, warp.knowledge, false};
   std::optional<Conflict> conflict =
       block.shadow.startRead(access, offset, kChunkBytes);
   if (!conflict)
@@ -88,7 +88,7 @@ void ChunkReads::add(Warp &warp, const Inst &inst, uint32_t address,
   else
     warp.report(FindingKind::Race, inst, 0, place,
                 "read of " + what + " without order after a write by " +
-                    block.formatThread(conflict->thread) + " in line " +
+                    block.describeThread(conflict->thread) + " in line " +
                     Twine(line));
 }
 
@@ -103,8 +103,9 @@ void ChunkReads::release(Warp &warp, uint32_t pc) {
   if (warp.block.launch.options.sanitize)
     for (uint32_t offset : offsets)
       if (offset != kOutside)
-        warp.block.shadow.endRead({warp.id * kLanes, pc, warp.knowledge, false},
-                                  offset, kChunkBytes);
+        warp.block.shadow.endRead(
+            {warp.getClusterThread(0), pc, warp.knowledge, false}, offset,
+            kChunkBytes);
   offsets.clear();
 }
 

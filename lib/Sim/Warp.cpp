@@ -20,7 +20,8 @@ namespace mamba::sim {
 static constexpr uint64_t kStagnation = 1 << 13;
 
 Warp::Warp(Block &block, unsigned id)
-    : block(block), kernel(block.kernel), id(id) {
+    : block(block), kernel(block.kernel), id(id),
+      clusterWarp(block.rank * block.numWarps + id) {
   storage.resize(kernel.file.size() + 64);
   file = reinterpret_cast<char *>(
       alignTo(reinterpret_cast<uintptr_t>(storage.data()), Align(64)));
@@ -135,6 +136,8 @@ void Warp::putBack(Group::State state, unsigned barrier) {
 
 Warp::Status Warp::run(uint64_t budget) {
   uint32_t limit;
+  isPolling = false;
+  resumeWaits();
   while (!block.stopped && select(limit)) {
     for (;;) {
       if (pc >= limit || (!groups.empty() && ++stagnation % kStagnation == 0)) {
@@ -188,6 +191,8 @@ bool Warp::step(const Inst &inst, LaneMask active, uint64_t &budget) {
     return arrive(inst, active);
   case Flow::WarpSync:
     return synchronize(inst, active);
+  case Flow::MbarrierWait:
+    return waitMbarrier(inst, active, budget);
   case Flow::Yield:
     if (active)
       execute(inst, active);

@@ -38,12 +38,18 @@ template <typename Fn> inline void forLanes(LaneMask mask, Fn fn) {
 
 enum class AccessKind : uint8_t { Load, Store, Atomic };
 
+/// A place in the shared memory of a block of the cluster.
+struct SharedPlace {
+  Block *block;
+  uint64_t offset; // behind the system's part
+};
+
 /// A copy that the thread has not waited for.
 struct PendingCopy {
   uint8_t lane, bytes, sourceBytes;
   uint32_t group;
   uint32_t pc;
-  uint64_t destination; // in shared memory
+  uint64_t destination; // place in the block's shared memory
   const uint8_t *source;
 };
 
@@ -97,6 +103,16 @@ public:
   uint8_t *access(const Inst &inst, unsigned lane, Space space,
                   uint64_t address, unsigned bytes, AccessKind kind,
                   const uint8_t *value = nullptr);
+  /// Where [address, address + bytes) lies in shared memory, or nothing after
+  /// a finding. `what` names the access.
+  std::optional<SharedPlace> resolveShared(const Inst &inst, unsigned lane,
+                                           Space space, uint64_t address,
+                                           uint64_t bytes, unsigned alignment,
+                                           llvm::StringRef what);
+  /// Looks for races of an access to shared memory.
+  void noteShared(const Inst &inst, unsigned lane, const SharedPlace &place,
+                  uint64_t address, unsigned bytes, AccessKind kind,
+                  const uint8_t *value = nullptr);
   void report(FindingKind kind, const Inst &inst, unsigned lane,
               std::optional<uint64_t> address, const llvm::Twine &message);
 
@@ -117,9 +133,16 @@ public:
     return written[operand.slot];
   }
   LaneMask getLive() const { return exists & ~exited; }
+  uint32_t getClusterThread(unsigned lane) const {
+    return clusterWarp * kLanes + lane;
+  }
+
+  /// Ends the waits of suspended threads without success. Returns whether there
+  /// were any.
+  bool giveUpWaits();
 
   struct Group {
-    enum State : uint8_t { Ready, AtBarrier, AtSync } state;
+    enum State : uint8_t { Ready, AtBarrier, AtSync, AtMbarrier } state;
     uint8_t barrier;
     uint32_t pc;
     LaneMask lanes;
@@ -128,6 +151,8 @@ public:
   Block &block;
   const Kernel &kernel;
   unsigned id;
+  /// Its number in the cluster.
+  unsigned clusterWarp;
   LaneMask exists = 0, exited = 0;
   /// The instruction that runs, and the threads that are there.
   uint32_t pc = 0;
@@ -136,6 +161,8 @@ public:
   /// The carry flag of each lane.
   LaneMask carry = 0;
   Knowledge knowledge;
+  /// Its last turn ended with a test of an mbarrier that failed.
+  bool isPolling = false;
 
 private:
   bool select(uint32_t &limit);
@@ -150,9 +177,13 @@ private:
   bool synchronize(const Inst &inst, LaneMask active);
   bool arrive(const Inst &inst, LaneMask active);
   bool splitOff(LaneMask active);
+  // MbarrierWait.cpp
+  bool waitMbarrier(const Inst &inst, LaneMask active, uint64_t &budget);
+  void resumeWaits();
 
-  uint8_t *accessShared(const Inst &inst, unsigned lane, uint64_t address,
-                        unsigned bytes, AccessKind kind, const uint8_t *value);
+  uint8_t *accessShared(const Inst &inst, unsigned lane, Space space,
+                        uint64_t address, unsigned bytes, AccessKind kind,
+                        const uint8_t *value);
   uint8_t *accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
                         unsigned bytes, AccessKind kind);
   uint8_t *accessLocal(const Inst &inst, unsigned lane, uint64_t address,

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Block.h"
+#include "Cluster.h"
 #include "FloatModes.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -171,7 +171,7 @@ void runActivemask(Warp &warp, const Inst &inst, LaneMask lanes) {
 /// Orders what the lanes did before with what others do behind.
 void runWarpBarrier(Warp &warp, const Inst &, LaneMask lanes) {
   if (lanes == warp.getLive())
-    warp.knowledge.set(warp.id, warp.block.shadow.advance());
+    warp.knowledge.set(warp.clusterWarp, warp.block.cluster.clock.advance());
 }
 
 } // namespace

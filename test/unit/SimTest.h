@@ -34,7 +34,7 @@ struct TestRun {
 };
 
 struct TestOptions {
-  unsigned threads = 32, blocks = 1;
+  unsigned threads = 32, blocks = 1, cluster = 1;
   /// Words of the output for each thread.
   unsigned outputWords = 1;
   uint64_t seed = 0;

@@ -141,9 +141,13 @@ TEST(SimWgmmaFaultTest, SharedOverwrittenInFlight) {
   program.afterWait = "bar.sync 0;\n setp.eq.u32 %p3, %r0, 127;\n"
                       "@%p3 st.shared.b32 [%r1+64], %r0;";
   EXPECT_EQ(program.run().text(), "");
+  // The own rows of A need none.
+  program.afterWait = "setp.eq.u32 %p3, %r0, 8;\n"
+                      "@%p3 st.shared.b32 [%r1+64], %r0;";
+  EXPECT_EQ(program.run().text(), "");
   // Without it warps may still be at their wait.
   program.afterWait = "setp.eq.u32 %p3, %r0, 127;\n"
-                      "@%p3 st.shared.b32 [%r1+64], %r0;";
+                      "@%p3 st.shared.b32 [%r1+8256], %r0;";
   expect(program.run(), FindingKind::Race, "without order after a ");
 }
 

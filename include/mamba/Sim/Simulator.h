@@ -149,6 +149,8 @@ private:
 
 struct LaunchOptions {
   std::array<unsigned, 3> grid{1, 1, 1}, block{1, 1, 1};
+  /// Blocks of a cluster; a kernel may demand it itself.
+  std::array<unsigned, 3> cluster{1, 1, 1};
   uint64_t dynamicSharedBytes = 0;
   /// Host threads; 0 is one a processor.
   unsigned jobs = 0;
