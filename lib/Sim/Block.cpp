@@ -153,6 +153,7 @@ void Block::start(const std::array<unsigned, 3> &position) {
   for (Barrier &barrier : barriers)
     barrier = Barrier();
   warpgroups.start(numWarps);
+  tensor.start(*this);
   mbarriers.clear();
   // Values that differ from run to run would hide what nobody wrote.
   std::fill(shared.begin(), shared.end(), 0xff);
@@ -166,6 +167,7 @@ void Block::start(const std::array<unsigned, 3> &position) {
 
 void Block::finish() {
   warpgroups.finish(*this);
+  tensor.finish(*this);
   shadow.dropReads();
   // What is in flight must not be so in the next block.
   for (Warp &warp : warps)

@@ -10,6 +10,7 @@
 
 #include "Mbarrier.h"
 #include "Memory.h"
+#include "TensorMemory.h"
 #include "Warp.h"
 
 #include <deque>
@@ -91,6 +92,7 @@ public:
   Shadow shadow;
   std::array<Barrier, 16> barriers;
   WarpgroupOrder warpgroups;
+  TensorMemory tensor;
   Mbarriers mbarriers;
   bool stopped = false; // a finding that ends the block
 

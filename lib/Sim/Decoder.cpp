@@ -32,6 +32,7 @@ static const DecodeTable &getDecodeTable() {
     addControlInstructions(table);
     addMatrixInstructions(table);
     addWgmmaInstructions(table);
+    addTcgen05Instructions(table);
     return table;
   }();
   return table;
@@ -207,6 +208,7 @@ bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   inst.address += inst.numDsts;
   kernel.code.push_back(inst);
   kernel.usesAsyncRegisters |= inst.isAsync;
+  kernel.usesTensorMemory |= base == "tcgen05";
   return true;
 }
 

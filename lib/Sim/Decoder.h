@@ -43,6 +43,15 @@ void addWarpInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
 void addMatrixInstructions(DecodeTable &table);
 void addWgmmaInstructions(DecodeTable &table);
+void addTcgen05Instructions(DecodeTable &table);
+
+/// Parts of tcgen05, from behind the second word.
+void decodeTensorLoad(Decoder &d);
+void decodeTensorStore(Decoder &d);
+void decodeTensorWait(Decoder &d, bool isLoad);
+void decodeTensorCopy(Decoder &d);
+void decodeTensorShift(Decoder &d);
+void decodeTensorMma(Decoder &d);
 
 /// An instruction that concerns timing, resources or caches only: its modifiers
 /// and operands may be anything.

@@ -53,10 +53,11 @@ enum class Flow : uint8_t {
   Branch,        // to `target`
   BranchIndexed, // to `targets[operand]`
   Exit,
-  BlockBarrier, // Barriers.cpp
-  WarpSync,     // runs when all lanes named by the mask have arrived
-  Yield,        // runs, then lets other warps go on
-  MbarrierWait, // MbarrierWait.cpp
+  BlockBarrier,     // Barriers.cpp
+  WarpSync,         // runs when all lanes named by the mask have arrived
+  Yield,            // runs, then lets other warps go on
+  MbarrierWait,     // MbarrierWait.cpp
+  TensorAllocation, // Tcgen05.cpp
 };
 
 /// How an instruction is ordered with others on the same bytes.
@@ -127,6 +128,7 @@ struct Kernel {
   uint64_t localBytes = 0;
   /// Some instruction uses registers after it was executed.
   bool usesAsyncRegisters = false;
+  bool usesTensorMemory = false;
   std::optional<std::vector<unsigned>> requiredBlock, maximumBlock,
       requiredCluster;
   /// Rows of constants that are addresses of shared memory, to which each block

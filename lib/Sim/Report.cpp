@@ -29,11 +29,21 @@ StringRef getName(InstClass cls) {
 }
 
 StringRef getName(FindingKind kind) {
-  static constexpr StringRef kNames[] = {
-      "out-of-bounds",      "misaligned", "read-only", "unwritten",
-      "unwritten-register", "race",       "in-flight", "barrier",
-      "deadlock",           "limit",      "trap",      "missing-fence",
-      "unwritten-result"};
+  static constexpr StringRef kNames[] = {"out-of-bounds",
+                                         "misaligned",
+                                         "read-only",
+                                         "unwritten",
+                                         "unwritten-register",
+                                         "race",
+                                         "in-flight",
+                                         "barrier",
+                                         "deadlock",
+                                         "limit",
+                                         "trap",
+                                         "missing-fence",
+                                         "tensor-memory",
+                                         "descriptor",
+                                         "unwritten-result"};
   return kNames[unsigned(kind)];
 }
 

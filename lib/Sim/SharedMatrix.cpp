@@ -36,6 +36,20 @@ SharedMatrix SharedMatrix::parseWgmma(uint64_t descriptor, bool isTransposed) {
           isTransposed};
 }
 
+std::optional<SharedMatrix> SharedMatrix::parseTcgen05(uint64_t descriptor,
+                                                       bool isTransposed) {
+  // By the bits 61 to 63; 0 where there is no such mode.
+  static constexpr unsigned kSpans[] = {16, 128, 128, 0, 64, 0, 32, 0};
+  unsigned mode = descriptor >> 61, constant = descriptor >> 46 & 7;
+  bool isAbsolute = descriptor >> 52 & 1;
+  if (!kSpans[mode] || constant != 1 || isAbsolute)
+    return std::nullopt;
+  SharedMatrix matrix = parseWgmma(descriptor, isTransposed);
+  matrix.span = kSpans[mode];
+  matrix.hasWideUnits = mode == 1;
+  return matrix;
+}
+
 uint32_t SharedMatrix::getAddress(unsigned row, unsigned chunk) const {
   uint32_t line = row % 8, group = row / 8, linear = start;
   if (span == kChunkBytes) {
@@ -45,6 +59,12 @@ uint32_t SharedMatrix::getAddress(unsigned row, unsigned chunk) const {
     return linear & kAddressMask;
   }
   unsigned chunks = span / kChunkBytes;
+  if (hasWideUnits) { // atoms of 4 lines, transposed only
+    linear += row % 4 * span + row / 4 * stride + chunk % chunks * kChunkBytes +
+              chunk / chunks * leading;
+    linear ^= ((linear >> 7) - baseOffset & 3) << 5;
+    return linear & kAddressMask;
+  }
   linear += line * span + group * stride;
   linear += isTransposed
                 ? chunk % chunks * kChunkBytes + chunk / chunks * leading
@@ -54,11 +74,11 @@ uint32_t SharedMatrix::getAddress(unsigned row, unsigned chunk) const {
 }
 
 void ChunkReads::add(Warp &warp, const Inst &inst, uint32_t address,
-                     StringRef what) {
+                     StringRef what, unsigned lane) {
   Block &block = warp.block;
   uint64_t offset = uint64_t(address) - kSharedStart;
   if (address < kSharedStart || offset + kChunkBytes > block.shared.size()) {
-    warp.report(FindingKind::OutOfBounds, inst, 0, address,
+    warp.report(FindingKind::OutOfBounds, inst, lane, address,
                 "read of " + what +
                     " outside of shared memory, which ends at "
                     "0x" +
@@ -69,7 +89,7 @@ void ChunkReads::add(Warp &warp, const Inst &inst, uint32_t address,
   offsets.push_back(offset);
   if (!block.launch.options.sanitize)
     return;
-  Access access{warp.getClusterThread(0), warp.pc, warp.knowledge, false};
+  Access access{warp.getClusterThread(lane), warp.pc, warp.knowledge, false};
   std::optional<Conflict> conflict =
       block.shadow.startRead(access, offset, kChunkBytes);
   if (!conflict)
@@ -77,16 +97,16 @@ void ChunkReads::add(Warp &warp, const Inst &inst, uint32_t address,
   uint64_t place = address + conflict->byte;
   unsigned line = warp.kernel.code[conflict->pc].line;
   if (conflict->kind == Conflict::Unwritten)
-    warp.report(FindingKind::UninitializedRead, inst, 0, place,
+    warp.report(FindingKind::UninitializedRead, inst, lane, place,
                 "byte of " + what + " was not written");
   else if (conflict->kind == Conflict::InFlight)
-    warp.report(FindingKind::InFlight, inst, 0, place,
+    warp.report(FindingKind::InFlight, inst, lane, place,
                 "read of " + what +
                     " that an asynchronous copy still writes: "
                     "line " +
                     Twine(line));
   else
-    warp.report(FindingKind::Race, inst, 0, place,
+    warp.report(FindingKind::Race, inst, lane, place,
                 "read of " + what + " without order after a write by " +
                     block.describeThread(conflict->thread) + " in line " +
                     Twine(line));
@@ -99,13 +119,31 @@ const uint8_t *ChunkReads::get(const Warp &warp, unsigned index) const {
   return warp.block.shared.data() + offsets[index];
 }
 
-void ChunkReads::release(Warp &warp, uint32_t pc) {
+void ChunkReads::decode(const Warp &warp, Element element, bool isTransposed,
+                        unsigned rows, unsigned depth, double *to,
+                        unsigned rowStride, unsigned depthStride,
+                        unsigned perChunk) const {
+  unsigned count = perChunk ? perChunk : kChunkBytes * 8 / getBits(element);
+  unsigned index = 0;
+  if (isTransposed) {
+    for (unsigned k = 0; k != depth; ++k)
+      for (unsigned row = 0; row < rows; row += count)
+        decodeElements(element, get(warp, index++), count,
+                       to + row * rowStride + k * depthStride, rowStride);
+    return;
+  }
+  for (unsigned row = 0; row != rows; ++row)
+    for (unsigned k = 0; k < depth; k += count)
+      decodeElements(element, get(warp, index++), count,
+                     to + row * rowStride + k * depthStride, depthStride);
+}
+
+void ChunkReads::release(Warp &warp, uint32_t pc, unsigned reader) {
   if (warp.block.launch.options.sanitize)
     for (uint32_t offset : offsets)
       if (offset != kOutside)
-        warp.block.shadow.endRead(
-            {warp.getClusterThread(0), pc, warp.knowledge, false}, offset,
-            kChunkBytes);
+        warp.block.shadow.endRead({reader * kLanes, pc, warp.knowledge, false},
+                                  offset, kChunkBytes);
   offsets.clear();
 }
 

@@ -37,6 +37,8 @@ void Warp::start(LaneMask startLanes) {
   std::fill(std::begin(committed), std::end(committed), 0);
   registerUses.start(kernel);
   wgmma.start();
+  tensorOrder = {};
+  tensorTransfers.start();
   exists = startLanes;
   exited = 0;
   lanes = 0;
@@ -191,6 +193,8 @@ bool Warp::step(const Inst &inst, LaneMask active, uint64_t &budget) {
     return arrive(inst, active);
   case Flow::WarpSync:
     return synchronize(inst, active);
+  case Flow::TensorAllocation:
+    return allocateTensor(inst, active);
   case Flow::MbarrierWait:
     return waitMbarrier(inst, active, budget);
   case Flow::Yield:

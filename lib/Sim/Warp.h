@@ -11,6 +11,7 @@
 #include "Program.h"
 #include "RegisterUses.h"
 #include "Shadow.h"
+#include "TensorMemory.h"
 #include "WgmmaState.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -123,6 +124,8 @@ public:
 
   RegisterUses registerUses;
   WgmmaState wgmma;
+  TensorOrder tensorOrder;
+  TensorTransfers tensorTransfers;
 
   /// For results that are written after the instruction.
   void markWritten(const Opnd &operand, LaneMask lanes) {
@@ -142,7 +145,13 @@ public:
   bool giveUpWaits();
 
   struct Group {
-    enum State : uint8_t { Ready, AtBarrier, AtSync, AtMbarrier } state;
+    enum State : uint8_t {
+      Ready,
+      AtBarrier,
+      AtSync,
+      AtMbarrier,
+      AtAllocation
+    } state;
     uint8_t barrier;
     uint32_t pc;
     LaneMask lanes;
@@ -178,6 +187,7 @@ private:
   bool arrive(const Inst &inst, LaneMask active);
   bool splitOff(LaneMask active);
   // MbarrierWait.cpp
+  bool allocateTensor(const Inst &inst, LaneMask active);
   bool waitMbarrier(const Inst &inst, LaneMask active, uint64_t &budget);
   void resumeWaits();
 

@@ -179,25 +179,6 @@ void WgmmaState::issue(Warp &warp, const Inst &inst) {
   readDescriptors(warp, inst, operation);
 }
 
-/// Elements of A or B; `to[row * rowStride + k * depthStride]`.
-static void decodeChunks(const Warp &warp, const ChunkReads &reads,
-                         Element element, bool isTransposed, unsigned rows,
-                         unsigned depth, double *to, unsigned rowStride,
-                         unsigned depthStride) {
-  unsigned count = kChunkBytes * 8 / getBits(element), index = 0;
-  if (isTransposed) {
-    for (unsigned k = 0; k != depth; ++k)
-      for (unsigned row = 0; row != rows; row += count)
-        decodeElements(element, reads.get(warp, index++), count,
-                       to + row * rowStride + k * depthStride, rowStride);
-    return;
-  }
-  for (unsigned row = 0; row != rows; ++row)
-    for (unsigned k = 0; k != depth; k += count)
-      decodeElements(element, reads.get(warp, index++), count,
-                     to + row * rowStride + k * depthStride, depthStride);
-}
-
 void WgmmaState::compute(Warp &warp, Operation &operation) {
   constexpr unsigned kRows = WgmmaShape::kWarpRows,
                      kMaxDepth = WgmmaShape::kMaxDepth;
@@ -218,14 +199,14 @@ void WgmmaState::compute(Warp &warp, Operation &operation) {
                                          ((uint64_t(1) << bits) - 1));
       }
   } else {
-    decodeChunks(warp, operation.a, shape.a, shape.isTransposedA(), kRows,
-                 depth, a, kMaxDepth, 1);
+    operation.a.decode(warp, shape.a, shape.isTransposedA(), kRows, depth, a,
+                       kMaxDepth, 1);
   }
   if (shape.negates)
     for (double &element : a)
       element = -element;
-  decodeChunks(warp, operation.b, shape.b, shape.isTransposedB(), columns,
-               depth, b, 1, columns);
+  operation.b.decode(warp, shape.b, shape.isTransposedB(), columns, depth, b, 1,
+                     columns);
   multiply(a, kMaxDepth, b, sums, kRows, depth, columns);
 
   bool isHalf = shape.result == WgmmaShape::F16;
@@ -258,8 +239,8 @@ void WgmmaState::compute(Warp &warp, Operation &operation) {
 void WgmmaState::retire(Warp &warp, Operation &operation) {
   if (!operation.isComputed)
     compute(warp, operation);
-  operation.a.release(warp, operation.pc);
-  operation.b.release(warp, operation.pc);
+  operation.a.release(warp, operation.pc, warp.clusterWarp);
+  operation.b.release(warp, operation.pc, warp.clusterWarp);
   warp.registerUses.release(operation, [&](const Opnd &row, unsigned index) {
     std::copy_n(&operation.values[index * kLanes], kLanes,
                 warp.row<uint32_t>(row));

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WgmmaProgram.h"
+#include "TensorProgram.h"
 
 using namespace mamba::sim;
 
@@ -32,14 +32,6 @@ void expect(const TestRun &run, FindingKind kind, const char *part) {
   EXPECT_NE(run.result.findings[0].message.find(part), std::string::npos)
       << run.text();
   EXPECT_GT(run.result.findings[0].line, 0u);
-}
-
-/// One finding among others of the same fault.
-void expectAmong(const TestRun &run, FindingKind kind, const char *part) {
-  for (const Finding &finding : run.result.findings)
-    if (finding.kind == kind && finding.message.find(part) != std::string::npos)
-      return;
-  ADD_FAILURE() << part << "\n" << run.error << run.text();
 }
 
 TEST(SimWgmmaFaultTest, Clean) {

@@ -72,6 +72,8 @@ enum class FindingKind : uint8_t {
   Limit, // more instructions than allowed
   Trap,
   MissingFence,    // between registers or memory and another proxy
+  TensorMemory,    // its allocation, and which warps access which lanes
+  Descriptor,      // of a matrix or an instruction
   UnwrittenResult, // of a function, not of one instruction
 };
 
