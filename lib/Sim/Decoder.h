@@ -45,6 +45,10 @@ void addMatrixInstructions(DecodeTable &table);
 void addWgmmaInstructions(DecodeTable &table);
 void addTcgen05Instructions(DecodeTable &table);
 
+/// Shapes of mma.sync that MmaShapes.cpp knows.
+bool isOtherMma(llvm::StringRef opcode);
+void decodeOtherMma(Decoder &d);
+
 /// Parts of tcgen05, from behind the second word.
 void decodeTensorLoad(Decoder &d);
 void decodeTensorStore(Decoder &d);

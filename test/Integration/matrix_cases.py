@@ -1,7 +1,8 @@
 """Small PTX kernels for matrix instructions, as in instruction_cases.py.
 
-wgmma: shared memory holds numbers of few bits, so that sums are exact. Each
-thread gives its accumulators, folded into four words if there are more.
+Operands are numbers of few bits, so that sums are exact: of wgmma in shared
+memory, of mma by thread and register. Each thread gives its accumulators,
+folded into four words if there are more.
 """
 
 from instruction_cases import THREADS, Case
@@ -117,3 +118,68 @@ for _span in (16, 32, 64, 128):
                     trans=(1, 1)),
               wgmma(f"trans_b_registers_{_span}", columns=64, tile_b=_tiles[1], trans=(0, 1),
                     registers=True)]
+
+
+# How the registers of a type come from a number of all bits, %r1.
+_REGISTERS = {
+    "b32": ("b32", "mov.b32 {to}, %r1;"),
+    "f16": ("b32", "and.b32 %r1, %r1, 0x83F083F0;\nor.b32 {to}, %r1, 0x3C003C00;"),
+    "f32": ("b32", "shr.s32 %r1, %r1, 24;\ncvt.rn.f32.s32 {to}, %r1;"),
+    "f64": ("b64", "shr.s32 %r1, %r1, 24;\ncvt.rn.f64.s32 {to}, %r1;"),
+}
+
+
+def mma(name, opcode, counts, kinds):
+    """An instruction with `counts` registers of A, B, C and D; `kinds` are the
+    keys of _REGISTERS of the multiplicands, C and D."""
+    lines, operands = [], []
+    for matrix, count, kind in zip("ABC", counts, (kinds[0], kinds[0], kinds[1])):
+        register, text = _REGISTERS[kind]
+        names = [f"%m{matrix}{i}" for i in range(count)]
+        lines.append(f".reg .{register} {', '.join(names)};")
+        for i, to in enumerate(names):
+            lines += [f"mad.lo.u32 %r1, %thread, 13, {ord(matrix) * 16 + i};",
+                      "mul.lo.u32 %r1, %r1, 0x9E3779B1;", "shr.u32 %r2, %r1, 15;",
+                      "xor.b32 %r1, %r1, %r2;", *text.format(to=to).splitlines()]
+        operands.append("{" + ", ".join(names) + "}")
+    results = [f"%mD{i}" for i in range(counts[3])]
+    lines.append(f".reg .{_REGISTERS[kinds[2]][0]} {', '.join(results)};")
+    lines.append(f"{opcode} {{{', '.join(results)}}}, {', '.join(operands)};")
+    if kinds[2] == "f64":
+        for i, result in enumerate(results):
+            word = "%xy"[1 + i % 2]
+            lines += [f"shl.b64 %rd1, %{word}, 7;", f"xor.b64 %{word}, %rd1, {result};"]
+        return Case(f"mma_{name}", "u32", "b64", "\n".join(lines))
+    for i, result in enumerate(results):
+        word = f"%{'xyzw'[i % 4]}32"
+        lines += [f"shf.l.wrap.b32 {word}, {word}, {word}, 5;",
+                  f"xor.b32 {word}, {word}, {result};"]
+    return Case(f"mma_{name}", "u32", "b32", "\n".join(lines))
+
+
+for _shape, _counts in {"m8n8k4": (1, 1, 2, 2), "m16n8k4": (2, 1, 4, 4), "m16n8k8": (4, 2, 4, 4),
+                        "m16n8k16": (8, 4, 4, 4)}.items():
+    CASES.append(mma(f"f64_{_shape}", f"mma.sync.aligned.{_shape}.row.col.f64.f64.f64.f64",
+                     _counts, ("f64", "f64", "f64")))
+for _types in ("s8.s8", "u8.s8"):
+    CASES.append(mma(f"{_types.replace('.', '_')}_m8n8k16",
+                     f"mma.sync.aligned.m8n8k16.row.col.s32.{_types}.s32", (1, 1, 2, 2),
+                     ("b32", "b32", "b32")))
+for _shape, _counts in {"m8n8k32": (1, 1, 2, 2), "m16n8k32": (2, 1, 4, 4),
+                        "m16n8k64": (4, 2, 4, 4)}.items():
+    for _types in ("s4.s4", "u4.s4"):
+        CASES.append(mma(f"{_types.replace('.', '_')}_{_shape}",
+                         f"mma.sync.aligned.{_shape}.row.col.satfinite.s32.{_types}.s32",
+                         _counts, ("b32", "b32", "b32")))
+for _shape, _counts in {"m8n8k128": (1, 1, 2, 2), "m16n8k128": (2, 1, 4, 4),
+                        "m16n8k256": (4, 2, 4, 4)}.items():
+    for _operation in ("xor", "and"):
+        CASES.append(mma(f"b1_{_operation}_{_shape}",
+                         f"mma.sync.aligned.{_shape}.row.col.s32.b1.b1.s32.{_operation}.popc",
+                         _counts, ("b32", "b32", "b32")))
+for _orders in ("row.row", "row.col", "col.row", "col.col"):
+    for _d, _c in (("f32", "f32"), ("f16", "f16"), ("f32", "f16")):
+        CASES.append(mma(f"f16_m8n8k4_{_orders.replace('.', '_')}_{_d}_{_c}",
+                         f"mma.sync.aligned.m8n8k4.{_orders}.{_d}.f16.f16.{_c}",
+                         (2, 2, 8 if _c == "f32" else 4, 8 if _d == "f32" else 4),
+                         ("f16", _c, _d)))

@@ -44,7 +44,7 @@ std::string loadColumns(unsigned count) {
 std::string TensorProgram::getText() const {
   std::string text;
   raw_string_ostream os(text);
-  os << ".version 8.6\n.target sm_100a\n.address_size 64\n"
+  os << ".version 8.8\n.target sm_100a\n.address_size 64\n"
      << ".visible .entry k(.param .u64 k_in, .param .u64 k_out)\n{\n"
      << " .reg .pred %p<8>; .reg .b32 %r<32>, %d<128>, %taddr, %own;\n"
      << " .reg .b64 %rd<16>;\n"
