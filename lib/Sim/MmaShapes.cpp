@@ -7,7 +7,7 @@
 //
 // PTX ISA, "Matrix multiply-accumulate operation using mma instruction": f64,
 // integers of four bits, bits, elements of six and four bits, block scaling,
-// and all shapes m8n8.
+// sparse matrices and all shapes m8n8.
 //
 // With E elements in a register, g = lane / 4 and t = lane % 4 the fragments
 // are those of Matrix.cpp; with 8 rows they have the registers of even number
@@ -38,6 +38,7 @@ struct MmaShape {
     Saturates = 1,
     Exclusive = 2,  // counts bits that differ, not those that both have
     Containers = 4, // small elements in a byte each
+    Sparse = 8,     // half of A's elements are given
   };
 
   Element a, b;
@@ -55,8 +56,12 @@ struct MmaShape {
   unsigned getPerRegister() const {
     return getRegisterBits() / getElementBits();
   }
+  /// Elements of a row of A that registers hold.
+  unsigned getStoredDepth() const {
+    return has(Sparse) ? getDepth() / 2 : getDepth();
+  }
   unsigned countA() const {
-    return rows * getDepth() / (kLanes * getPerRegister());
+    return rows * getStoredDepth() / (kLanes * getPerRegister());
   }
   unsigned countB() const {
     return kColumns * getDepth() / (kLanes * getPerRegister());
@@ -135,6 +140,43 @@ bool checkSelectors(Warp &warp, const Inst &inst, const Opnd *ops,
   return true;
 }
 
+/// Moves the stored elements of a row to their places. PTX ISA, "Sparse matrix
+/// storage": of four units two are there, and two bits for each say which; a
+/// unit is an element, half a tf32 or two numbers of four bits. Of types with
+/// 16 bits or more a thread has 16 bits for row g and 16 for row g + 8, of
+/// others 32 bits for one of them.
+void expandRow(Warp &warp, const MmaShape &shape, const Opnd &metadata,
+               unsigned selector, unsigned row, const double *stored,
+               double *to) {
+  bool isWide = getBits(shape.a) >= 16, isTF32 = shape.a == Element::TF32,
+       isPair = getBits(shape.a) == 4;
+  unsigned depth = shape.getDepth();
+  unsigned chunks = (isTF32 ? 2 * depth : isPair ? depth / 2 : depth) / 4;
+  std::fill(to, to + depth, 0.0);
+  for (unsigned chunk = 0; chunk != chunks; ++chunk) {
+    unsigned thread, bit;
+    if (isWide) {
+      thread = chunks == 4 ? selector : 2 * selector + chunk / 4;
+      bit = 16 * (row / 8) + 4 * (chunk % 4);
+    } else {
+      thread = 2 * (chunks == 8 ? selector : chunk / 8) + row / 8;
+      bit = 4 * (chunk % 8);
+    }
+    unsigned lane = (row % 8 * 4 + thread) % kLanes;
+    unsigned nibble = warp.get(metadata, lane) >> bit & 15;
+    unsigned places[] = {nibble & 3, nibble >> 2};
+    if (isTF32) {
+      to[2 * chunk + places[0] / 2] = stored[chunk];
+      continue;
+    }
+    unsigned unit = isPair ? 2 : 1;
+    for (unsigned i = 0; i != 2; ++i)
+      for (unsigned j = 0; j != unit; ++j)
+        to[(4 * chunk + places[i]) * unit + j] =
+            stored[(2 * chunk + i) * unit + j];
+  }
+}
+
 double multiplyAdd(const MmaShape &shape, const double *a, const double *b) {
   double sum = 0;
   for (unsigned k = 0; k != shape.getDepth(); ++k) {
@@ -157,6 +199,12 @@ void runMma(Warp &warp, const Inst &inst, LaneMask lanes) {
               [&](unsigned row, unsigned k, double value) {
                 a[row * depth + k] = value;
               });
+  for (unsigned row = 0; shape.has(MmaShape::Sparse) && row != shape.rows;
+       ++row) {
+    double stored[kMaxDepth];
+    std::copy_n(a + row * depth, shape.getStoredDepth(), stored);
+    expandRow(warp, shape, *scales, inst.mode, row, stored, a + row * depth);
+  }
   forElements(warp, shape, shape.b, bOps, shape.countB(), 1,
               [&](unsigned column, unsigned k, double value) {
                 b[k * kColumns + column] = value;
@@ -305,6 +353,9 @@ bool isDepthKnown(const MmaShape &shape) {
   if (shape.rows == 8)
     return depth * bits == 128;
   bool isFloat = !isInteger(shape.a);
+  if (shape.has(MmaShape::Sparse)) // of fp8 there is one
+    return depth * bits == 512 ||
+           (depth * bits == 256 && (!isFloat || bits >= 16));
   return depth * bits == 256 || (!isFloat && depth * bits == 128);
 }
 
@@ -316,6 +367,17 @@ bool areTypesKnown(const MmaShape &shape, StringRef result, bool isMixed) {
     return isAmong({Element::E4M3, Element::E5M2, Element::E2M3, Element::E3M2,
                     Element::E2M1}) &&
            (result == "f32" || (result == "f16" && !shape.perRow));
+  if (shape.has(MmaShape::Sparse)) {
+    bool isSame = shape.a == shape.b;
+    if (isSame && isAmong({Element::BF16, Element::TF32}))
+      return result == "f32";
+    if ((isSame && isAmong({Element::F16})) ||
+        isAmong({Element::E4M3, Element::E5M2}))
+      return result == "f32" || result == "f16";
+    return (isAmong({Element::S8, Element::U8}) ||
+            isAmong({Element::S4, Element::U4})) &&
+           result == "s32";
+  }
   if (shape.perRow)
     return isAmong({Element::E2M1}) && result == "f32";
   if (isAmong({Element::F64}))
@@ -329,6 +391,8 @@ bool areTypesKnown(const MmaShape &shape, StringRef result, bool isMixed) {
 } // namespace
 
 bool isOtherMma(StringRef opcode) {
+  if (opcode.starts_with("mma.sp"))
+    return true;
   for (StringRef part : {".m8n8", ".f64", ".s4", ".u4", ".b1", ".kind::"})
     if (opcode.contains(part))
       return true;
@@ -340,6 +404,11 @@ void decodeOtherMma(Decoder &d) {
   bool isMixed;
   bool saturates = d.take("satfinite");
   bool isKind = takeKind(d, shape, isMixed);
+  if (d.takeOneOf({"sp", "sp::ordered_metadata"})) {
+    if (d.opcode.contains("kind::"))
+      return d.fail("kinds of '" + d.opcode + "' are not modelled");
+    shape.flags |= MmaShape::Sparse;
+  }
   auto operation = d.takeOneOf({"and", "xor"});
   bool counts = d.take("popc");
   if (d.take("m8n8k4")) {
@@ -390,6 +459,13 @@ void decodeOtherMma(Decoder &d) {
                        d.srcVector(inputs), d.srcVector(inputs)};
   checkCounts(d, given,
               {shape.countC(), shape.countA(), shape.countB(), shape.countC()});
+  if (shape.has(MmaShape::Sparse)) {
+    d.src(Type::B32);
+    int64_t selector = d.constant();
+    if (selector < 0 || selector > 3)
+      d.fail("sparsity selector of '" + d.opcode + "' does not exist");
+    d.inst.mode = selector;
+  }
   for (unsigned i = 0; shape.perRow && i != 2; ++i) {
     d.srcVector(Type::B32);
     if (d.srcVector(Type::B16) != 2)

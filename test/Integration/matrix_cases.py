@@ -125,13 +125,16 @@ _REGISTERS = {
     "b32": ("b32", "mov.b32 {to}, %r1;"),
     "f16": ("b32", "and.b32 %r1, %r1, 0x83F083F0;\nor.b32 {to}, %r1, 0x3C003C00;"),
     "f32": ("b32", "shr.s32 %r1, %r1, 24;\ncvt.rn.f32.s32 {to}, %r1;"),
+    "bf16": ("b32", "and.b32 %r1, %r1, 0x80708070;\nor.b32 {to}, %r1, 0x3F803F80;"),
+    "tf32": ("b32", "and.b32 %r1, %r1, 0x807F0000;\nor.b32 {to}, %r1, 0x3F800000;"),
     "f64": ("b64", "shr.s32 %r1, %r1, 24;\ncvt.rn.f64.s32 {to}, %r1;"),
 }
 
 
-def mma(name, opcode, counts, kinds):
+def mma(name, opcode, counts, kinds, sparse=None):
     """An instruction with `counts` registers of A, B, C and D; `kinds` are the
-    keys of _REGISTERS of the multiplicands, C and D."""
+    keys of _REGISTERS of the multiplicands, C and D. `sparse` is a word of
+    metadata, which threads rotate, and the selector."""
     lines, operands = [], []
     for matrix, count, kind in zip("ABC", counts, (kinds[0], kinds[0], kinds[1])):
         register, text = _REGISTERS[kind]
@@ -144,6 +147,10 @@ def mma(name, opcode, counts, kinds):
         operands.append("{" + ", ".join(names) + "}")
     results = [f"%mD{i}" for i in range(counts[3])]
     lines.append(f".reg .{_REGISTERS[kinds[2]][0]} {', '.join(results)};")
+    if sparse:
+        lines += [f"mov.b32 %r3, {sparse[0]:#x};", "shl.b32 %r4, %thread, 2;",
+                  "shf.l.wrap.b32 %r3, %r3, %r3, %r4;"]
+        operands += ["%r3", str(sparse[1])]
     lines.append(f"{opcode} {{{', '.join(results)}}}, {', '.join(operands)};")
     if kinds[2] == "f64":
         for i, result in enumerate(results):
@@ -183,3 +190,39 @@ for _orders in ("row.row", "row.col", "col.row", "col.col"):
                          f"mma.sync.aligned.m8n8k4.{_orders}.{_d}.f16.f16.{_c}",
                          (2, 2, 8 if _c == "f32" else 4, 8 if _d == "f32" else 4),
                          ("f16", _c, _d)))
+
+# Two of four: every nibble is a pair of increasing places; one of two for tf32.
+_PAIRS, _SINGLES = 0x4E9D8C4E, 0x4EE44E4E
+for _selector in range(4):
+    CASES += [
+        mma(f"sparse_f16_k16_{_selector}",
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+            (2, 2, 4, 4), ("f16", "f32", "f32"), (_PAIRS, _selector)),
+        mma(f"sparse_tf32_k8_{_selector}",
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+            (2, 2, 4, 4), ("tf32", "f32", "f32"), (_SINGLES, _selector))]
+for _selector in range(2):
+    CASES += [
+        mma(f"sparse_bf16_k32_{_selector}",
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32",
+            (4, 4, 4, 4), ("bf16", "f32", "f32"), (_PAIRS, _selector)),
+        mma(f"sparse_tf32_k16_{_selector}",
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32",
+            (4, 4, 4, 4), ("tf32", "f32", "f32"), (_SINGLES, _selector)),
+        mma(f"sparse_s8_k32_{_selector}",
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32",
+            (2, 2, 4, 4), ("b32", "b32", "b32"), (_PAIRS, _selector)),
+        mma(f"sparse_u4_k64_{_selector}",
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.s32.u4.s4.s32",
+            (2, 2, 4, 4), ("b32", "b32", "b32"), (_PAIRS, _selector))]
+CASES += [
+    mma("sparse_f16_f16",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16",
+        (4, 4, 2, 2), ("f16", "f16", "f16"), (_PAIRS, 0)),
+    mma("sparse_s8_k64",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.s8.s8.s32",
+        (4, 4, 4, 4), ("b32", "b32", "b32"), (_PAIRS, 0)),
+    mma("sparse_s4_k128",
+        "mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.s32.s4.s4.s32",
+        (4, 4, 4, 4), ("b32", "b32", "b32"), (_PAIRS, 0)),
+]
