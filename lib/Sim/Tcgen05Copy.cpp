@@ -1,4 +1,4 @@
-//===- TensorCopy.cpp - tcgen05.cp and shift ------------------------------===//
+//===- Tcgen05Copy.cpp - tcgen05.cp and shift -----------------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
