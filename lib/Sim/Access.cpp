@@ -32,7 +32,7 @@ uint8_t *Warp::access(const Inst &inst, unsigned lane, Space space,
       return accessLocal(inst, lane, offset, bytes, kind);
     if (window == kParamWindow)
       return accessParam(inst, lane, offset, bytes, kind);
-    return accessGlobal(inst, lane, address, bytes, kind);
+    return accessGlobal(inst, lane, address, bytes, kind, bytes);
   }
   switch (space) {
   case Space::Shared:
@@ -43,7 +43,7 @@ uint8_t *Warp::access(const Inst &inst, unsigned lane, Space space,
   case Space::Param:
     return accessParam(inst, lane, address, bytes, kind);
   default:
-    return accessGlobal(inst, lane, address, bytes, kind);
+    return accessGlobal(inst, lane, address, bytes, kind, bytes);
   }
 }
 
@@ -57,7 +57,8 @@ static bool isMisaligned(uint64_t address, unsigned bytes) {
 }
 
 uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
-                            unsigned bytes, AccessKind kind) {
+                            uint64_t bytes, AccessKind kind,
+                            unsigned alignment) {
   Buffer *buffer = block.launch.device.lookup(address);
   if (!buffer) {
     report(FindingKind::OutOfBounds, inst, lane, address,
@@ -74,7 +75,7 @@ uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
                Twine(buffer->size));
     return nullptr;
   }
-  if (isMisaligned(address, bytes)) {
+  if (isMisaligned(address, alignment)) {
     report(FindingKind::Misaligned, inst, lane, address,
            getVerb(kind) + " of " + Twine(bytes) + " bytes at byte " +
                Twine(offset) + " of '" + buffer->name + "'");
@@ -92,7 +93,7 @@ uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
     return buffer->data + offset;
   uint8_t *flags = &buffer->written[offset];
   if (kind != AccessKind::Store)
-    for (unsigned i = 0; i != bytes; ++i)
+    for (uint64_t i = 0; i != bytes; ++i)
       if (!flags[i]) {
         report(FindingKind::UninitializedRead, inst, lane, address,
                "byte " + Twine(offset + i) + " of '" + buffer->name +
@@ -128,6 +129,12 @@ std::optional<SharedPlace> Warp::resolveShared(const Inst &inst, unsigned lane,
     return std::nullopt;
   }
   Block &owner = *cluster.blocks[rank];
+  if (rank != block.rank && !owner.isLive()) {
+    report(FindingKind::OutOfBounds, inst, lane, address,
+           what + " of shared memory of block " + Twine(rank) +
+               " of the cluster, which has exited");
+    return std::nullopt;
+  }
   if (isOutside(offset, bytes, owner.shared.size())) {
     report(FindingKind::OutOfBounds, inst, lane, address,
            what + " of " + Twine(bytes) +
@@ -172,6 +179,10 @@ void Warp::noteShared(const Inst &inst, unsigned lane, const SharedPlace &place,
   std::optional<Conflict> conflict, second;
   if (kind != AccessKind::Store)
     conflict = shadow.read(access, place.offset, bytes);
+  if (kind != AccessKind::Load && place.block->isBeingRead(place.offset, bytes))
+    report(FindingKind::InFlight, inst, lane, address,
+           getVerb(kind) +
+               " of bytes that an asynchronous copy may still read");
   if (kind != AccessKind::Load)
     second = shadow.write(access, place.offset, bytes, value,
                           place.block->shared.data() + place.offset);

@@ -12,12 +12,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "Block.h"
+#include "BulkCopy.h"
 #include "LoadStore.h"
 #include "Select.h"
 
 using namespace llvm;
 
 namespace mamba::sim {
+
+void Warp::finishCopy(const PendingCopy &copy) {
+  uint64_t offset = copy.destination;
+  uint8_t *place = block.shared.data() + offset;
+  std::memset(place, 0, copy.bytes);
+  if (copy.source)
+    std::memcpy(place, copy.source, copy.sourceBytes);
+  if (block.launch.options.sanitize) {
+    Access access{getClusterThread(copy.lane), copy.pc, knowledge, false};
+    block.shadow.land(access, offset, copy.bytes);
+  }
+}
 
 void Warp::finishCopies(LaneMask active, uint32_t keepGroups,
                         bool uncommitted) {
@@ -27,18 +40,18 @@ void Warp::finishCopies(LaneMask active, uint32_t keepGroups,
     bool isCommitted = copy.group < committed[copy.lane];
     bool waits = uncommitted || (isCommitted && copy.group + keepGroups <
                                                     committed[copy.lane]);
-    if (!waits)
-      return false;
-    uint64_t offset = copy.destination;
-    uint8_t *place = block.shared.data() + offset;
-    std::memset(place, 0, copy.bytes);
-    if (copy.source)
-      std::memcpy(place, copy.source, copy.sourceBytes);
-    if (block.launch.options.sanitize) {
-      Access access{getClusterThread(copy.lane), copy.pc, knowledge, false};
-      block.shadow.land(access, offset, copy.bytes);
-    }
-    return true;
+    if (waits)
+      finishCopy(copy);
+    return waits;
+  });
+}
+
+void Warp::finishCopiesUpTo(unsigned lane, uint32_t serial) {
+  erase_if(copies, [&](const PendingCopy &copy) {
+    bool waits = copy.lane == lane && copy.serial < serial;
+    if (waits)
+      finishCopy(copy);
+    return waits;
   });
 }
 
@@ -95,8 +108,8 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
                         Twine(warp.kernel.code[conflict->pc].line));
     }
     warp.copies.push_back({uint8_t(lane), inst.bytes, uint8_t(size),
-                           warp.committed[lane], warp.pc, place->offset,
-                           source});
+                           warp.committed[lane], warp.pc, place->offset, source,
+                           warp.numCopies++});
   });
 }
 
@@ -110,8 +123,15 @@ static void runWait(Warp &warp, const Inst &inst, LaneMask lanes) {
 
 static void decodeCopy(Decoder &d) {
   d.inst.cls = InstClass::AsyncCopy;
+  bool reduces = d.take("reduce");
   if (!d.take("async"))
     return;
+  if (d.take("bulk"))
+    return decodeBulk(d, reduces);
+  if (reduces)
+    return;
+  if (d.take("mbarrier"))
+    return decodeCopyArrive(d);
   if (d.take("commit_group")) {
     d.inst.run = runCommit;
     return;

@@ -157,6 +157,7 @@ void writeBarrierResult(Warp &warp, const Inst &inst, LaneMask lanes,
 }
 
 void Block::threadsExited(Warp &warp) {
+  cluster.checkBarrier();
   for (unsigned number = 0; number != barriers.size(); ++number) {
     Barrier &barrier = barriers[number];
     if (!barrier.expected)

@@ -155,6 +155,8 @@ void Block::start(const std::array<unsigned, 3> &position) {
   warpgroups.start(numWarps);
   tensor.start(*this);
   mbarriers.clear();
+  readers.clear();
+  numReads = 0;
   // Values that differ from run to run would hide what nobody wrote.
   std::fill(shared.begin(), shared.end(), 0xff);
   for (Warp &warp : warps) {
@@ -163,6 +165,33 @@ void Block::start(const std::array<unsigned, 3> &position) {
     warp.knowledge.reset(cluster.getNumWarps() + 1, cluster.clock.time - 1);
     fillSpecials(warp);
   }
+}
+
+static constexpr unsigned kReadUnit = 16;
+
+void Block::beginRead(uint64_t offset, uint64_t bytes) {
+  readers.resize(shared.size() / kReadUnit + 1);
+  for (uint64_t unit = offset / kReadUnit;
+       unit <= (offset + bytes - 1) / kReadUnit; ++unit)
+    ++readers[unit];
+  ++numReads;
+}
+
+void Block::endRead(uint64_t offset, uint64_t bytes) {
+  for (uint64_t unit = offset / kReadUnit;
+       unit <= (offset + bytes - 1) / kReadUnit; ++unit)
+    --readers[unit];
+  --numReads;
+}
+
+bool Block::isBeingRead(uint64_t offset, uint64_t bytes) const {
+  if (!numReads)
+    return false;
+  for (uint64_t unit = offset / kReadUnit;
+       unit <= (offset + bytes - 1) / kReadUnit; ++unit)
+    if (readers[unit])
+      return true;
+  return false;
 }
 
 void Block::finish() {

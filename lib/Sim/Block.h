@@ -13,6 +13,8 @@
 #include "TensorMemory.h"
 #include "Warp.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <deque>
 #include <map>
 
@@ -74,6 +76,16 @@ public:
   /// Adds the instructions executed to `counters`.
   void finishCounters();
 
+  /// Whether any thread has not exited.
+  bool isLive() const {
+    return llvm::any_of(warps, [](const Warp &warp) { return warp.getLive(); });
+  }
+
+  // Bytes of shared memory that bulk copies may still read.
+  void beginRead(uint64_t offset, uint64_t bytes);
+  void endRead(uint64_t offset, uint64_t bytes);
+  bool isBeingRead(uint64_t offset, uint64_t bytes) const;
+
   std::array<unsigned, 3> getThread(unsigned linear) const;
   /// "thread (0, 0, 0)" for a thread as `Shadow` numbers them.
   std::string describeThread(uint32_t clusterThread) const;
@@ -108,6 +120,9 @@ public:
 
 private:
   void fillSpecials(Warp &warp);
+  /// By 16 bytes of shared memory: runs of copies that read them.
+  std::vector<uint16_t> readers;
+  unsigned numReads = 0;
   void complete(Barrier &barrier, unsigned number, const Inst &inst);
 };
 

@@ -28,6 +28,8 @@ namespace mamba::sim {
 /// Warp instructions that a warp executes before another one has its turn.
 static constexpr uint64_t kSlice = 4096;
 static constexpr unsigned kMaxQuietRounds = 256;
+/// Suspended threads give up after so many of these while others test.
+static constexpr unsigned kSuspendedRounds = 16;
 
 Cluster::Cluster(const Launch &launch) : launch(launch) {
   unsigned size = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
@@ -65,9 +67,12 @@ void Cluster::run(uint64_t linear) {
   progress = 0;
   quietRounds = 0;
   startClock();
+  fences.start(warps.size());
+  barrier.start(warps.size());
   for (std::unique_ptr<Block> &block : blocks)
     block->start(position);
   schedule();
+  copies.finish(launch.options.sanitize && !blocks.front()->stopped);
   for (std::unique_ptr<Block> &block : blocks)
     block->finish();
 }
@@ -95,6 +100,8 @@ void Cluster::schedule() {
       Block &block = warp.block;
       uint64_t executed = block.executed;
       uint64_t slice = seed ? 1 + random() % 256 : kSlice;
+      if (seed)
+        copies.deliverRandom();
       if (seed)
         warp.wgmma.completeSome(warp, random());
       if (seed && random() % 8 == 0 && block.tensor.completeNext(block))
@@ -131,7 +138,7 @@ bool Cluster::handleQuiet(bool executedNothing) {
       return true;
     }
   bool anyGaveUp = false;
-  if (executedNothing)
+  if (executedNothing || quietRounds % kSuspendedRounds + 1 == kSuspendedRounds)
     for (Warp *warp : warps)
       anyGaveUp |= warp->giveUpWaits();
   bool isStuck = executedNothing && !anyGaveUp;
@@ -189,6 +196,9 @@ void Cluster::reportDeadlock() {
         break;
       case Warp::Group::AtAllocation:
         os << " for columns of tensor memory";
+        break;
+      case Warp::Group::AtCluster:
+        os << " at the barrier of the cluster";
         break;
       case Warp::Group::AtMbarrier:
         break;

@@ -9,10 +9,23 @@
 #define MAMBA_LIB_SIM_CLUSTER_H
 
 #include "Block.h"
+#include "BulkCopy.h"
+#include "Fences.h"
 
 #include <random>
 
 namespace mamba::sim {
+
+/// ClusterBarrier.cpp
+struct ClusterBarrier {
+  void start(unsigned numWarps);
+
+  /// By warp: threads that arrived in the current phase, and those that have
+  /// arrived and not waited.
+  std::vector<LaneMask> arrived, owesWait;
+  /// What arrivals of the current phase knew, and those of all before.
+  Knowledge arriving, visible;
+};
 
 /// Runs clusters one after the other on one host thread. Without clusters each
 /// block is one by itself.
@@ -32,6 +45,14 @@ public:
   std::vector<std::unique_ptr<Block>> blocks;
   std::mt19937_64 random;
   Clock clock;
+  BulkCopies copies{*this};
+  Fences fences;
+  ClusterBarrier barrier;
+
+  void arriveAtBarrier(Warp &warp, const Inst &inst, LaneMask lanes,
+                       bool isRelaxed);
+  /// Completes the barrier if nobody is missing.
+  void checkBarrier();
 
 private:
   void startClock();

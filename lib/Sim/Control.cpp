@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Barriers.h"
-#include "Block.h"
+#include "Cluster.h"
 #include "Select.h"
 
 using namespace llvm;
@@ -57,6 +57,8 @@ static void decodeBarrier(Decoder &d) {
     d.take("sync");
     return decodeWarpBarrier(d);
   }
+  if (d.base == "barrier" && d.take("cluster"))
+    return decodeClusterBarrier(d);
   d.take("cta");
   d.inst.flag2 = d.take("aligned") || d.base == "bar";
   BarrierMode mode = BarrierMode::Sync;
@@ -86,15 +88,32 @@ static void decodeBarrier(Decoder &d) {
   d.inst.flow = Flow::BlockBarrier;
 }
 
-/// All accesses take effect in program order here, so fences do nothing.
+static void runFence(Warp &warp, const Inst &inst, LaneMask lanes) {
+  Cluster &cluster = warp.block.cluster;
+  cluster.fences.add(warp, lanes, FenceKind(inst.mode), cluster.clock);
+}
+
+/// All accesses take effect in program order here, so fences only matter for
+/// what the sanitizer finds.
 static void decodeFence(Decoder &d) {
-  while (d.hasModifiers()) {
-    StringRef modifier = d.takeAny();
-    if (modifier == "mbarrier_init" || modifier.starts_with("tensormap"))
-      return d.fail("'" + d.opcode + "' is not modelled");
-  }
   d.inst.cls = InstClass::Barrier;
-  d.inst.run = runNothing;
+  FenceKind kind =
+      d.take("mbarrier_init") ? FenceKind::MbarrierInit : FenceKind::Memory;
+  bool isOther = false; // of no use for shared memory
+  if (d.take("proxy")) {
+    kind = FenceKind::AsyncProxy;
+    isOther =
+        d.take("alias") || d.opcode.contains("tensormap") || d.take("global");
+  }
+  d.inst.mode = uint8_t(kind);
+  while (d.hasModifiers())
+    d.takeAny();
+  // fence.proxy.tensormap::generic.acquire has an address and a size.
+  if (d.hasOperands()) {
+    d.address();
+    d.constant();
+  }
+  d.inst.run = isOther ? runNothing : runFence;
 }
 
 void decodeIgnored(Decoder &d) {

@@ -28,6 +28,7 @@ static const DecodeTable &getDecodeTable() {
     addAtomicInstructions(table);
     addAsyncCopyInstructions(table);
     addMbarrierInstructions(table);
+    addClusterInstructions(table);
     addWarpInstructions(table);
     addControlInstructions(table);
     addMatrixInstructions(table);

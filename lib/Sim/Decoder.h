@@ -39,6 +39,7 @@ void addMemoryInstructions(DecodeTable &table);
 void addAtomicInstructions(DecodeTable &table);
 void addAsyncCopyInstructions(DecodeTable &table);
 void addMbarrierInstructions(DecodeTable &table);
+void addClusterInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
 void addMatrixInstructions(DecodeTable &table);
@@ -60,6 +61,10 @@ void decodeTensorMma(Decoder &d);
 /// An instruction that concerns timing, resources or caches only: its modifiers
 /// and operands may be anything.
 void decodeIgnored(Decoder &d);
+/// barrier.cluster, from behind "cluster".
+void decodeClusterBarrier(Decoder &d);
+/// st.async and red.async, from behind "async".
+void decodeAsyncStore(Decoder &d, bool reduces);
 /// bar.warp.sync, from behind "warp".
 void decodeWarpBarrier(Decoder &d);
 
@@ -103,6 +108,7 @@ public:
   unsigned srcVector(Type type, bool wide = false);
   /// "[base+offset]": the base becomes a source, inst.address its place.
   void address();
+  void pushAddress(const ptx::Operand &operand);
   /// An integer that is known now.
   int64_t constant();
   /// "%p|%q" as two destinations of which the second may be missing.

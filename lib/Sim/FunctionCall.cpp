@@ -194,18 +194,29 @@ template <typename T> static std::vector<uint8_t> getBytes(T value) {
   return bytes;
 }
 
+std::optional<uint64_t>
+FunctionCall::findAddress(const json::Object &parameter) const {
+  if (std::optional<StringRef> name = parameter.getString("argument"))
+    for (const Argument &argument : arguments)
+      if (argument.name == *name)
+        return argument.address;
+  if (std::optional<StringRef> name = parameter.getString("workspace"))
+    if (auto it = workspace.find(name->str()); it != workspace.end())
+      return it->second;
+  return std::nullopt;
+}
+
 Expected<std::vector<uint8_t>>
 FunctionCall::makeParameter(const json::Object &parameter) {
   StringRef kind = parameter.getString("kind").value_or("");
-  if (kind == "pointer") {
-    if (std::optional<StringRef> name = parameter.getString("argument"))
-      for (const Argument &argument : arguments)
-        if (argument.name == *name)
-          return getBytes(argument.address);
-    if (std::optional<StringRef> name = parameter.getString("workspace"))
-      if (auto it = workspace.find(name->str()); it != workspace.end())
-        return getBytes(it->second);
-    return createStringError("manifest: a pointer to nothing that is known");
+  if (kind == "pointer" || kind == "tensor_map") {
+    std::optional<uint64_t> address = findAddress(parameter);
+    if (!address)
+      return createStringError("manifest: a " +
+                               Twine(kind == "pointer" ? kind : "tensor map") +
+                               " to nothing that is known");
+    return kind == "pointer" ? getBytes(*address)
+                             : makeTensorMap(parameter, *address);
   }
   const json::Value *value = parameter.get("value");
   if (kind == "f32" && value && value->getAsNumber())

@@ -140,6 +140,8 @@ Strength takeStrength(Decoder &d) {
 }
 
 static void decodeAccess(Decoder &d, bool isLoad) {
+  if (!isLoad && d.take("async"))
+    return decodeAsyncStore(d, /*reduces=*/false);
   bool hasPolicy = takeCacheHints(d);
   d.inst.strength = takeStrength(d);
   d.inst.space = takeSpace(d).value_or(Space::Generic);

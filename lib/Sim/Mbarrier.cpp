@@ -127,6 +127,9 @@ void runInit(Warp &warp, const Inst &inst, LaneMask lanes) {
     barrier.expected = barrier.pending = count;
     barrier.arriving.reset(warp.knowledge.seen.size(), 0);
     barrier.visible = barrier.arriving;
+    barrier.initThread = warp.getClusterThread(lane);
+    barrier.initTime = warp.block.cluster.clock.time;
+    barrier.initPc = warp.pc;
     warp.block.cluster.notify();
   });
 }

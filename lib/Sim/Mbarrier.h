@@ -30,6 +30,8 @@ struct Mbarrier {
   int64_t bytes = 0;
   /// Phases that are complete.
   uint64_t phase = 0;
+  /// Who initialized it.
+  uint32_t initThread = 0, initTime = 0, initPc = 0;
   /// What the arrivals of the current phase knew, and those of all before.
   Knowledge arriving, visible;
 

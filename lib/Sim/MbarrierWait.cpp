@@ -45,8 +45,15 @@ static LaneMask testPhases(Warp &warp, const Inst &inst, LaneMask lanes) {
         getMbarrier(warp, inst, lane, inst.space, addresses[lane]);
     // Without an object there is nothing to wait for.
     bool isDone = !barrier;
-    if (barrier)
+    if (barrier &&
+        !(isDone = testPhase(warp, inst, lane, addresses[lane], *barrier))) {
+      uint64_t offset =
+          (addresses[lane] & maskTrailingOnes<uint64_t>(kSharedBits)) -
+          kSharedStart;
+      // An mbarrier that threads wait for is one of their own block.
+      warp.block.cluster.copies.deliverTo(warp.block, offset);
       isDone = testPhase(warp, inst, lane, addresses[lane], *barrier);
+    }
     done |= LaneMask(isDone) << lane;
     if (barrier && isDone && !inst.mode)
       warp.knowledge.join(barrier->visible);

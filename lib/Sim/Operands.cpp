@@ -246,16 +246,18 @@ unsigned Decoder::srcVector(Type type, bool wide) {
 }
 
 void Decoder::address() {
-  const ptx::Operand *operand = takeOperand();
-  if (!operand)
-    return;
-  if (operand->kind != ptx::Operand::Address || operand->parts.size() != 1) {
+  if (const ptx::Operand *operand = takeOperand())
+    pushAddress(*operand);
+}
+
+void Decoder::pushAddress(const ptx::Operand &operand) {
+  if (operand.kind != ptx::Operand::Address || operand.parts.size() != 1) {
     fail("expected an address in '" + opcode + "'");
     return;
   }
   inst.address = sources.size();
-  inst.displacement = operand->offset;
-  const ptx::Operand &base = operand->parts.front();
+  inst.displacement = operand.offset;
+  const ptx::Operand &base = operand.parts.front();
   if (base.kind == ptx::Operand::Register && registers[base.reg].bytes == 4) {
     pushSource(getRow(base, Type::B32, false, false));
     return;

@@ -58,6 +58,7 @@ enum class Flow : uint8_t {
   Yield,            // runs, then lets other warps go on
   MbarrierWait,     // MbarrierWait.cpp
   TensorAllocation, // Tcgen05.cpp
+  ClusterWait,      // ClusterBarrier.cpp
 };
 
 /// How an instruction is ordered with others on the same bytes.

@@ -37,6 +37,8 @@ StringRef getName(FindingKind kind) {
                                          "race",
                                          "in-flight",
                                          "barrier",
+                                         "proxy",
+                                         "tensor-map",
                                          "deadlock",
                                          "limit",
                                          "trap",

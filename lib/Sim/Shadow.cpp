@@ -173,6 +173,13 @@ std::optional<Conflict> Shadow::startCopy(const Access &access, uint64_t offset,
   return conflict;
 }
 
+std::optional<Shadow::Write> Shadow::getLastWrite(uint64_t offset) const {
+  const Cell &cell = cells[offset];
+  if (cell.writeTime == kInFlight || cell.writeTime < clock->start)
+    return std::nullopt;
+  return Write{cell.writer, cell.writeTime, cell.writePc};
+}
+
 void Shadow::land(const Access &access, uint64_t offset, unsigned bytes) {
   for (unsigned i = 0; i != bytes; ++i) {
     cells[offset + i].writeTime = clock->time;

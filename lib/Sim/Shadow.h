@@ -99,6 +99,11 @@ public:
   void endRead(const Access &access, uint64_t offset, unsigned bytes);
   /// At the end of a block none is left.
   void dropReads();
+  struct Write {
+    uint32_t thread, time, pc;
+  };
+  /// Of a byte of this block, unless it is unwritten or in flight.
+  std::optional<Write> getLastWrite(uint64_t offset) const;
 
 private:
   struct Cell {

@@ -16,6 +16,7 @@
 #include "SharedMatrix.h"
 
 #include "Block.h"
+#include "Cluster.h"
 
 using namespace llvm;
 
@@ -93,7 +94,7 @@ void ChunkReads::add(Warp &warp, const Inst &inst, uint32_t address,
   std::optional<Conflict> conflict =
       block.shadow.startRead(access, offset, kChunkBytes);
   if (!conflict)
-    return;
+    return checkFences(warp, inst, offset, what, lane);
   uint64_t place = address + conflict->byte;
   unsigned line = warp.kernel.code[conflict->pc].line;
   if (conflict->kind == Conflict::Unwritten)
@@ -110,6 +111,28 @@ void ChunkReads::add(Warp &warp, const Inst &inst, uint32_t address,
                 "read of " + what + " without order after a write by " +
                     block.describeThread(conflict->thread) + " in line " +
                     Twine(line));
+}
+
+/// Ordinary stores need a fence of the asynchronous proxy on the way.
+void ChunkReads::checkFences(Warp &warp, const Inst &inst, uint32_t offset,
+                             StringRef what, unsigned lane) {
+  Cluster &cluster = warp.block.cluster;
+  for (unsigned i = 0; i != kChunkBytes; i += 2) {
+    std::optional<Shadow::Write> write =
+        warp.block.shadow.getLastWrite(offset + i);
+    if (!write || write->thread / kLanes == cluster.getCopyWarp() ||
+        !fenced.insert(uint64_t(write->thread) << 32 | write->time).second ||
+        cluster.fences.isBetween(write->thread, write->time, warp, lane,
+                                 {FenceKind::AsyncProxy}))
+      continue;
+    warp.report(FindingKind::Proxy, inst, lane, kSharedStart + offset + i,
+                "read of " + what + " that " +
+                    warp.block.describeThread(write->thread) +
+                    " wrote in line " +
+                    Twine(warp.kernel.code[write->pc].line) +
+                    ", without fence.proxy.async between");
+    return;
+  }
 }
 
 const uint8_t *ChunkReads::get(const Warp &warp, unsigned index) const {

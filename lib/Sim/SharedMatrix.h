@@ -15,6 +15,8 @@
 #include "MatrixElements.h"
 #include "Program.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <vector>
 
 namespace mamba::sim {
@@ -71,6 +73,11 @@ public:
   size_t size() const { return offsets.size(); }
 
 private:
+  void checkFences(Warp &warp, const Inst &inst, uint32_t offset,
+                   llvm::StringRef what, unsigned lane);
+
+  /// Threads and times of writes behind which a fence was found.
+  llvm::DenseSet<uint64_t> fenced;
   static constexpr uint32_t kOutside = ~uint32_t(0);
   std::vector<uint32_t> offsets;
 };

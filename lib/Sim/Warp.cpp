@@ -138,8 +138,10 @@ void Warp::putBack(Group::State state, unsigned barrier) {
 
 Warp::Status Warp::run(uint64_t budget) {
   uint32_t limit;
+  wasPolling = isPolling;
   isPolling = false;
   resumeWaits();
+  resumeClusterWaits();
   while (!block.stopped && select(limit)) {
     for (;;) {
       if (pc >= limit || (!groups.empty() && ++stagnation % kStagnation == 0)) {
@@ -197,11 +199,15 @@ bool Warp::step(const Inst &inst, LaneMask active, uint64_t &budget) {
     return allocateTensor(inst, active);
   case Flow::MbarrierWait:
     return waitMbarrier(inst, active, budget);
+  case Flow::ClusterWait:
+    return waitCluster(inst, active);
   case Flow::Yield:
     if (active)
       execute(inst, active);
     ++pc;
     budget = 0;
+    // A thread that sleeps between its tests still only waits.
+    isPolling = wasPolling;
     return true;
   }
   ++pc;

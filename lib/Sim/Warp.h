@@ -52,6 +52,7 @@ struct PendingCopy {
   uint32_t pc;
   uint64_t destination; // place in the block's shared memory
   const uint8_t *source;
+  uint32_t serial;
 };
 
 /// Threads that have not exited are in groups of the same place in the code.
@@ -104,6 +105,11 @@ public:
   uint8_t *access(const Inst &inst, unsigned lane, Space space,
                   uint64_t address, unsigned bytes, AccessKind kind,
                   const uint8_t *value = nullptr);
+  /// As `access` of global memory, of any number of bytes without alignment.
+  uint8_t *accessBulk(const Inst &inst, unsigned lane, uint64_t address,
+                      uint64_t bytes, AccessKind kind) {
+    return accessGlobal(inst, lane, address, bytes, kind, /*alignment=*/1);
+  }
   /// Where [address, address + bytes) lies in shared memory, or nothing after
   /// a finding. `what` names the access.
   std::optional<SharedPlace> resolveShared(const Inst &inst, unsigned lane,
@@ -119,7 +125,10 @@ public:
 
   /// Asynchronous copies: AsyncCopy.cpp.
   void finishCopies(LaneMask lanes, uint32_t keepGroups, bool uncommitted);
+  /// Those of a lane before the one with this number.
+  void finishCopiesUpTo(unsigned lane, uint32_t serial);
   llvm::SmallVector<PendingCopy, 0> copies;
+  uint32_t numCopies = 0;
   uint32_t committed[kLanes];
 
   RegisterUses registerUses;
@@ -150,7 +159,8 @@ public:
       AtBarrier,
       AtSync,
       AtMbarrier,
-      AtAllocation
+      AtAllocation,
+      AtCluster
     } state;
     uint8_t barrier;
     uint32_t pc;
@@ -170,10 +180,12 @@ public:
   /// The carry flag of each lane.
   LaneMask carry = 0;
   Knowledge knowledge;
-  /// Its last turn ended with a test of an mbarrier that failed.
-  bool isPolling = false;
+  /// Its last turn ended with a test of an mbarrier that failed, and the one
+  /// before.
+  bool isPolling = false, wasPolling = false;
 
 private:
+  void finishCopy(const PendingCopy &copy);
   bool select(uint32_t &limit);
   void putBack(Group::State state = Group::Ready, unsigned barrier = 0);
   void execute(const Inst &inst, LaneMask active);
@@ -190,12 +202,16 @@ private:
   bool allocateTensor(const Inst &inst, LaneMask active);
   bool waitMbarrier(const Inst &inst, LaneMask active, uint64_t &budget);
   void resumeWaits();
+  // ClusterBarrier.cpp
+  bool waitCluster(const Inst &inst, LaneMask active);
+  void passClusterBarrier(LaneMask passing);
+  void resumeClusterWaits();
 
   uint8_t *accessShared(const Inst &inst, unsigned lane, Space space,
                         uint64_t address, unsigned bytes, AccessKind kind,
                         const uint8_t *value);
   uint8_t *accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
-                        unsigned bytes, AccessKind kind);
+                        uint64_t bytes, AccessKind kind, unsigned alignment);
   uint8_t *accessLocal(const Inst &inst, unsigned lane, uint64_t address,
                        unsigned bytes, AccessKind kind);
   uint8_t *accessParam(const Inst &inst, unsigned lane, uint64_t address,

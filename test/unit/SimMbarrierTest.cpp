@@ -251,6 +251,34 @@ mbarrier.TEST_wait.parity.shared.b64 %p2, [%r1], 0;
   }
 }
 
+TEST(SimMbarrierTest, DeadlockOfSleepers) {
+  TestRun run = runBody(init("2") + R"(LOOP:
+mbarrier.test_wait.parity.shared.b64 %p2, [%r1], 0;
+@%p2 bra END;
+nanosleep.u32 20;
+bra LOOP;
+END:)");
+  EXPECT_EQ(run.kinds(), std::vector<FindingKind>{FindingKind::Deadlock})
+      << run.text();
+}
+
+TEST(SimMbarrierTest, TestsWhileOthersAreSuspended) {
+  // Warp 0 gives up its wait and arrives where warp 1 tests.
+  expectClean(runBody(init("1") + R"(
+@%p0 mbarrier.init.shared.b64 [%r1+8], 1;
+bar.sync 0;
+setp.ge.u32 %p1, %r0, 32;
+@%p1 bra LOOP;
+mbarrier.try_wait.parity.shared.b64 %p2, [%r1], 0;
+@%p0 mbarrier.arrive.shared.b64 _, [%r1+8];
+bra END;
+LOOP:
+mbarrier.test_wait.parity.shared.b64 %p2, [%r1+8], 0;
+@!%p2 bra LOOP;
+END:)",
+                      threads(64)));
+}
+
 TEST(SimMbarrierTest, WaitsThatGiveUp) {
   // A wait outside of a loop: it fails, and the thread goes on.
   TestRun run = runBody(init("1") + R"(

@@ -163,6 +163,17 @@ TEST(SimWgmmaFaultTest, OperandsInSharedMemory) {
          "byte of matrix B was not written");
 }
 
+TEST(SimWgmmaFaultTest, ProxyFence) {
+  WgmmaProgram program = make();
+  std::string fence = " fence.proxy.async;\n", text = program.getText();
+  text.replace(text.find(fence), fence.size(), "");
+  TestOptions options;
+  options.threads = 128;
+  options.outputWords = 8;
+  expect(runModule(text, options), FindingKind::Proxy,
+         "wrote in line 21, without fence.proxy.async between");
+}
+
 TEST(SimWgmmaFaultTest, WarpsApart) {
   WgmmaProgram program = make();
   program.beforeFence = "setp.lt.u32 %p4, %r0, 96;\n@!%p4 bra skip;";

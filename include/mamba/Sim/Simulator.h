@@ -68,6 +68,8 @@ enum class FindingKind : uint8_t {
   Race,
   InFlight, // an access to what an asynchronous instruction still uses
   BarrierMisuse,
+  Proxy,     // no proxy fence before an asynchronous read
+  TensorMap, // no tensor map, or coordinates that it does not allow
   Deadlock,
   Limit, // more instructions than allowed
   Trap,

@@ -1,12 +1,14 @@
 """Records what a GPU gives for the kernels of instruction_cases.py and others.
 
-    python check_instructions.py OUTPUT.npz
+    python check_instructions.py OUTPUT.npz [MODULE]
 
 The file holds, for each case, its results (THREADS x 2 words of 64 bits) and,
 for each kind of inputs, "inputs_KIND". It needs the CUDA driver, Python and
-numpy. `h200_instructions.npz` beside this script was recorded on an H200.
+numpy. MODULE is another one with cases, such as async_cases. The records
+`h200_*.npz` beside this script were made on an H200.
 """
 
+import importlib
 from pathlib import Path
 import sys
 
@@ -15,20 +17,23 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cuda_driver import CudaError, Driver  # noqa: E402
-import instruction_cases as cases  # noqa: E402
-import matrix_cases  # noqa: E402
-
-CASES = cases.CASES + matrix_cases.CASES
 
 
-def record(driver, case, module):
+def record(driver, cases, case, module):
     """Results of one case as an array (THREADS, 2) of uint64."""
     given = np.ascontiguousarray(cases.inputs(case.kind))
     result = np.zeros((cases.THREADS, 2), dtype=np.uint64)
     places = [driver.allocate(given.nbytes), driver.allocate(result.nbytes)]
     driver.upload(places[0], given)
+    parameters = list(places)
+    tensor = getattr(case, "tensor", None)
+    if tensor:
+        buffer, tensor_map = tensor
+        parameters.append(driver.encode_tensor_map(places[buffer == "out"], tensor_map))
+    blocks = getattr(case, "cluster", 1)
     kernel = driver.kernel(module, case.name, 0)
-    driver.launch(kernel, (1, 1, 1), (cases.THREADS, 1, 1), (1, 1, 1), 0, places)
+    driver.launch(kernel, (blocks, 1, 1), (cases.THREADS // blocks, 1, 1), (blocks, 1, 1), 0,
+                  parameters)
     driver.synchronize()
     driver.download(places[1], result)
     for place in places:
@@ -37,13 +42,14 @@ def record(driver, case, module):
 
 
 def main():
-    if len(sys.argv) != 2:
-        print("usage: check_instructions.py OUTPUT.npz", file=sys.stderr)
+    if len(sys.argv) not in (2, 3):
+        print("usage: check_instructions.py OUTPUT.npz [MODULE]", file=sys.stderr)
         return 1
+    cases = importlib.import_module(sys.argv[2] if len(sys.argv) == 3 else "instruction_cases")
     try:
         driver = Driver()
-        module = driver.load_module(cases.module(CASES).encode())
-        arrays = {case.name: record(driver, case, module) for case in CASES}
+        module = driver.load_module(cases.module(cases.CASES).encode())
+        arrays = {case.name: record(driver, cases, case, module) for case in cases.CASES}
     except (CudaError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -15,6 +15,11 @@ JIT_ERROR_LOG_BUFFER = 5  # CUjit_option
 JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4  # CUlaunchAttributeID
 LOG_BYTES = 16384
+TENSOR_MAP_BYTES, TENSOR_MAP_ALIGNMENT = 128, 64
+# CUtensorMapDataType, with bytes of an element.
+TENSOR_TYPES = {"u8": (0, 1), "u16": (1, 2), "u32": (2, 4), "s32": (3, 4), "u64": (4, 8),
+                "s64": (5, 8), "f16": (6, 2), "f32": (7, 4), "f64": (8, 8), "bf16": (9, 2),
+                "tf32": (11, 4)}
 
 
 class CudaError(RuntimeError):
@@ -103,8 +108,9 @@ class Driver:
         return kernel
 
     def launch(self, kernel, grid, block, cluster, shared_bytes, parameters):
-        """parameters: integers, each passed as 8 bytes."""
-        cells = [ctypes.c_uint64(p & (2**64 - 1)) for p in parameters]
+        """parameters: integers, each passed as 8 bytes, or bytes."""
+        cells = [ctypes.create_string_buffer(p, len(p)) if isinstance(p, bytes)
+                 else ctypes.c_uint64(p & (2**64 - 1)) for p in parameters]
         pointers = (ctypes.c_void_p * max(len(cells), 1))(
             *(ctypes.addressof(cell) for cell in cells))
         if tuple(cluster) == (1, 1, 1):
@@ -117,6 +123,27 @@ class Driver:
                                shared_bytes=shared_bytes, stream=None,
                                attributes=ctypes.pointer(attribute), attribute_count=1)
         self._call("cuLaunchKernelEx", ctypes.byref(config), kernel, pointers, None)
+
+    def encode_tensor_map(self, address, fields):
+        """The bytes of a tensor map; fields as in a manifest, with numbers."""
+        dtype, size = TENSOR_TYPES[fields["dtype"]]
+        rank = len(fields["sizes"])
+        raw = ctypes.create_string_buffer(TENSOR_MAP_BYTES + TENSOR_MAP_ALIGNMENT)
+        start = -ctypes.addressof(raw) % TENSOR_MAP_ALIGNMENT
+
+        def numbers(kind, values):
+            return (kind * max(len(values), 1))(*values)
+
+        self._call("cuTensorMapEncodeTiled", ctypes.byref(raw, start), dtype, ctypes.c_uint32(rank),
+                   ctypes.c_uint64(address + size * fields.get("offset", 0)),
+                   numbers(ctypes.c_uint64, fields["sizes"]),
+                   numbers(ctypes.c_uint64, [size * stride for stride in fields["strides"]]),
+                   numbers(ctypes.c_uint32, fields["box"]),
+                   numbers(ctypes.c_uint32, fields.get("element_strides", [1] * rank)),
+                   0, [0, 32, 64, 128].index(fields.get("swizzle", 0)),
+                   [0, 64, 128, 256].index(fields.get("l2_promotion", 0)),
+                   fields.get("fill", "zero") == "nan")
+        return raw.raw[start:start + TENSOR_MAP_BYTES]
 
     def synchronize(self):
         self._call("cuCtxSynchronize")
