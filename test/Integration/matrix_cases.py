@@ -5,7 +5,7 @@ memory, of mma by thread and register. Each thread gives its accumulators,
 folded into four words if there are more.
 """
 
-from instruction_cases import THREADS, Case
+from instruction_cases import THREADS, Case, inputs, module  # noqa: F401  (the interface)
 
 WORDS = 2048  # of the template's shared memory
 
