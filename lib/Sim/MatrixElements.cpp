@@ -143,11 +143,7 @@ void multiply(const double *a, unsigned aStride, const double *b, double *sums,
     }
 }
 
-float addRounded(double sum, float addend) {
-  double whole = sum + double(addend);
-  // Most sums are exact.
-  if (whole - sum == double(addend) && whole - double(addend) == sum)
-    return float(whole);
+float addInexact(double sum, float addend) {
   return canonical(float(addToOdd(sum, addend)));
 }
 

@@ -61,7 +61,13 @@ void multiply(const double *a, unsigned aStride, const double *b, double *sums,
               unsigned rows, unsigned depth, unsigned columns);
 
 /// A sum of exact products and an addend, rounded once.
-float addRounded(double sum, float addend);
+float addInexact(double sum, float addend);
+inline float addRounded(double sum, float addend) {
+  double whole = sum + double(addend);
+  // Most sums are exact.
+  bool isExact = whole - sum == double(addend) && whole - double(addend) == sum;
+  return isExact ? float(whole) : addInexact(sum, addend);
+}
 uint16_t addRoundedF16(double sum, uint16_t addend);
 int32_t addIntegers(double sum, int32_t addend, bool saturate);
 

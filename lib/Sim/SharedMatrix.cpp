@@ -117,7 +117,8 @@ void ChunkReads::add(Warp &warp, const Inst &inst, uint32_t address,
 void ChunkReads::checkFences(Warp &warp, const Inst &inst, uint32_t offset,
                              StringRef what, unsigned lane) {
   Cluster &cluster = warp.block.cluster;
-  for (unsigned i = 0; i != kChunkBytes; i += 2) {
+  // Who writes less than a word each forgets the same fence.
+  for (unsigned i = 0; i != kChunkBytes; i += 4) {
     std::optional<Shadow::Write> write =
         warp.block.shadow.getLastWrite(offset + i);
     if (!write || write->thread / kLanes == cluster.getCopyWarp() ||

@@ -84,6 +84,7 @@ static void runDeallocate(Warp &warp, const Inst &inst, LaneMask lanes) {
   operation.inst = &inst;
   operation.pc = warp.pc;
   operation.lane = lane;
+  operation.isPipeline = operation.needsFences = false;
   for (unsigned i = 0; i != kTensorLanes; ++i)
     for (unsigned column = address; column != address + columns; ++column)
       tensor.write(operation, i, column);

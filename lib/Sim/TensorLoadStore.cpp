@@ -107,6 +107,7 @@ TensorTransfers::Transfer &start(Warp &warp, const Inst &inst, bool isLoad,
   operation.warp = &warp;
   operation.inst = &inst;
   operation.pc = warp.pc;
+  operation.isPipeline = false;
   return transfer;
 }
 

@@ -101,7 +101,7 @@ void TensorMemory::checkOrder(TensorOperation &operation, unsigned cell,
   if (warp.knowledge.seen[other] < time)
     return report(FindingKind::Race, place + " without order");
   // What went through the tensor core is published by its commit.
-  if (isPipeline)
+  if (isPipeline || !operation.needsFences)
     return;
   Warp &otherWarp = warp.block.warps[other % warp.block.numWarps];
   const auto &published = otherWarp.tensorOrder.published;

@@ -50,6 +50,8 @@ struct TensorOperation {
   uint32_t pc;
   unsigned lane;   // of the warp
   bool isPipeline; // goes through the tensor core
+  /// Between warps it takes tcgen05.fence and not only a barrier.
+  bool needsFences = true;
   std::vector<unsigned> reads, writes;
   ChunkReads a, b;
   /// Reads operands and writes results; or, for a commit, arrives.

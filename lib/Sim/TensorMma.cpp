@@ -113,6 +113,7 @@ bool Mma::claim(Warp &warp, TensorOperation &operation) const {
     return false;
   }
   bool exists = true;
+  operation.writes.reserve(shape.rows * shape.columns);
   for (unsigned row = 0; row != shape.rows; ++row) {
     if (aInTensor)
       for (unsigned i = 0; i != kRowWords; ++i)

@@ -126,6 +126,20 @@ TEST(SimTensorFaultTest, OrderBetweenWarps) {
               "without tcgen05.fence::after_thread_sync here");
 }
 
+TEST(SimTensorFaultTest, OrderOfDeallocation) {
+  // A barrier is needed, fences are not.
+  TensorProgram program = make(usual());
+  program.fenceBefore = program.fenceAfter = "";
+  EXPECT_EQ(program.run().text(), "");
+  program = make(usual() +
+                 "@%p2 bra skip;\n"
+                 "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %taddr, 64;\n"
+                 "skip:\n");
+  program.deallocates = false;
+  expectAmong(program.run(), FindingKind::Race,
+              "write of tensor memory after a");
+}
+
 TEST(SimTensorFaultTest, PipelineInFlight) {
   std::string copy = "tcgen05.fence::before_thread_sync;\nbar.sync 0;\n"
                      "tcgen05.fence::after_thread_sync;\n"
