@@ -202,7 +202,11 @@ void Warp::noteShared(const Inst &inst, unsigned lane, const SharedPlace &place,
   if (conflict->kind == Conflict::InFlight)
     report(FindingKind::InFlight, inst, lane, address + conflict->byte,
            getVerb(kind) +
-               " of bytes that an asynchronous copy still writes: " + earlier);
+               (conflict->earlierIsWrite
+                    ? " of bytes that an asynchronous copy still writes: "
+                    : " of bytes that an asynchronous instruction still "
+                      "reads: ") +
+               earlier);
   else
     report(FindingKind::Race, inst, lane, address + conflict->byte,
            getVerb(kind) + " without order after a " + earlier);

@@ -152,6 +152,8 @@ void Block::start(const std::array<unsigned, 3> &position) {
   counters.warps += numWarps;
   for (Barrier &barrier : barriers)
     barrier = Barrier();
+  warpgroups.start(numWarps);
+  tensor.start(*this);
   mbarriers.clear();
   readers.clear();
   numReads = 0;
@@ -193,6 +195,9 @@ bool Block::isBeingRead(uint64_t offset, uint64_t bytes) const {
 }
 
 void Block::finish() {
+  warpgroups.finish(*this);
+  tensor.finish(*this);
+  shadow.dropReads();
   // What is in flight must not be so in the next block.
   for (Warp &warp : warps)
     warp.finishCopies(kAllLanes, 0, /*uncommitted=*/true);

@@ -10,6 +10,7 @@
 
 #include "Mbarrier.h"
 #include "Memory.h"
+#include "TensorMemory.h"
 #include "Warp.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -102,6 +103,8 @@ public:
   std::vector<uint8_t> shared;
   Shadow shadow;
   std::array<Barrier, 16> barriers;
+  WarpgroupOrder warpgroups;
+  TensorMemory tensor;
   Mbarriers mbarriers;
   bool stopped = false; // a finding that ends the block
 

@@ -102,6 +102,10 @@ void Cluster::schedule() {
       uint64_t slice = seed ? 1 + random() % 256 : kSlice;
       if (seed)
         copies.deliverRandom();
+      if (seed)
+        warp.wgmma.completeSome(warp, random());
+      if (seed && random() % 8 == 0 && block.tensor.completeNext(block))
+        notify();
       Warp::Status status = warp.run(slice);
       executedNothing &= block.executed == executed;
       onlyWaits &= status == Warp::Status::Blocked || warp.isPolling;
@@ -126,6 +130,13 @@ void Cluster::schedule() {
 
 /// A round without progress. Returns false if there is no hope.
 bool Cluster::handleQuiet(bool executedNothing) {
+  // Asynchronous instructions complete as late as may be.
+  for (std::unique_ptr<Block> &block : blocks)
+    if (block->tensor.completeNext(*block)) {
+      notify();
+      quietRounds = 0;
+      return true;
+    }
   bool anyGaveUp = false;
   if (executedNothing || quietRounds % kSuspendedRounds + 1 == kSuspendedRounds)
     for (Warp *warp : warps)
@@ -182,6 +193,9 @@ void Cluster::reportDeadlock() {
         break;
       case Warp::Group::Ready:
         os << " in a loop that waits";
+        break;
+      case Warp::Group::AtAllocation:
+        os << " for columns of tensor memory";
         break;
       case Warp::Group::AtCluster:
         os << " at the barrier of the cluster";

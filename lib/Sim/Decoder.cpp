@@ -32,6 +32,8 @@ static const DecodeTable &getDecodeTable() {
     addWarpInstructions(table);
     addControlInstructions(table);
     addMatrixInstructions(table);
+    addWgmmaInstructions(table);
+    addTcgen05Instructions(table);
     return table;
   }();
   return table;
@@ -206,6 +208,8 @@ bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   inst.numOps = ops.size();
   inst.address += inst.numDsts;
   kernel.code.push_back(inst);
+  kernel.usesAsyncRegisters |= inst.isAsync;
+  kernel.usesTensorMemory |= base == "tcgen05";
   return true;
 }
 

@@ -43,6 +43,20 @@ void addClusterInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
 void addMatrixInstructions(DecodeTable &table);
+void addWgmmaInstructions(DecodeTable &table);
+void addTcgen05Instructions(DecodeTable &table);
+
+/// Shapes of mma.sync that MmaShapes.cpp knows.
+bool isOtherMma(llvm::StringRef opcode);
+void decodeOtherMma(Decoder &d);
+
+/// Parts of tcgen05, from behind the second word.
+void decodeTensorLoad(Decoder &d);
+void decodeTensorStore(Decoder &d);
+void decodeTensorWait(Decoder &d, bool isLoad);
+void decodeTensorCopy(Decoder &d);
+void decodeTensorShift(Decoder &d);
+void decodeTensorMma(Decoder &d);
 
 /// An instruction that concerns timing, resources or caches only: its modifiers
 /// and operands may be anything.

@@ -232,6 +232,8 @@ static void decodeMma(Decoder &d) {
   d.inst.flow = Flow::WarpSync;
   d.take("sync");
   d.take("aligned");
+  if (isOtherMma(d.opcode))
+    return decodeOtherMma(d);
   auto depth = d.takeOneOf({"m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32"});
   if (!depth)
     return d.fail("shape of '" + d.opcode + "' is not modelled");
@@ -240,7 +242,6 @@ static void decodeMma(Decoder &d) {
   Shape shape{};
   shape.depth = 4u << *depth;
   shape.saturates = d.take("satfinite");
-  d.take("kind::f8f6f4");
   Type result = d.takeType();
   shape.a = d.takeType();
   shape.b = d.takeType();

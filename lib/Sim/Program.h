@@ -53,11 +53,12 @@ enum class Flow : uint8_t {
   Branch,        // to `target`
   BranchIndexed, // to `targets[operand]`
   Exit,
-  BlockBarrier, // Barriers.cpp
-  WarpSync,     // runs when all lanes named by the mask have arrived
-  Yield,        // runs, then lets other warps go on
-  MbarrierWait, // MbarrierWait.cpp
-  ClusterWait,  // ClusterBarrier.cpp
+  BlockBarrier,     // Barriers.cpp
+  WarpSync,         // runs when all lanes named by the mask have arrived
+  Yield,            // runs, then lets other warps go on
+  MbarrierWait,     // MbarrierWait.cpp
+  TensorAllocation, // Tcgen05.cpp
+  ClusterWait,      // ClusterBarrier.cpp
 };
 
 /// How an instruction is ordered with others on the same bytes.
@@ -77,6 +78,8 @@ struct Inst {
   bool copies = false;
   /// Inserted where blocks were reordered; not counted.
   bool synthetic = false;
+  /// Uses its registers until it is waited for.
+  bool isAsync = false;
   Opnd guard;
   uint32_t line = 0;
 
@@ -124,6 +127,9 @@ struct Kernel {
   /// Where dynamic shared memory starts.
   uint64_t dynamicShared = 0;
   uint64_t localBytes = 0;
+  /// Some instruction uses registers after it was executed.
+  bool usesAsyncRegisters = false;
+  bool usesTensorMemory = false;
   std::optional<std::vector<unsigned>> requiredBlock, maximumBlock,
       requiredCluster;
   /// Rows of constants that are addresses of shared memory, to which each block

@@ -42,6 +42,9 @@ StringRef getName(FindingKind kind) {
                                          "deadlock",
                                          "limit",
                                          "trap",
+                                         "missing-fence",
+                                         "tensor-memory",
+                                         "descriptor",
                                          "unwritten-result"};
   return kNames[unsigned(kind)];
 }

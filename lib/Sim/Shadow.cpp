@@ -59,7 +59,7 @@ bool Knowledge::knows(uint32_t thread, uint32_t time) const {
 void Shadow::resize(uint64_t bytes, unsigned warps, Clock &shared) {
   clock = &shared;
   cells.assign(bytes, {});
-  reads.assign(warps, {});
+  reads.assign(warps + 1, {});
 }
 
 void Shadow::reset() {
@@ -119,8 +119,10 @@ std::optional<Conflict> Shadow::findReader(const Access &access,
     if (read >> kLaneBits <= access.knowledge.seen[warp])
       continue;
     unsigned lane = read & kManyLanes;
-    if (warp == own && lane == access.thread % 32)
+    if (warp == own && (lane == access.thread % 32 || lane == kWholeWarp))
       continue;
+    if (lane == kWholeWarp)
+      return Conflict{Conflict::Race, false, warp * 32, cell.readPc, 0};
     if (lane != kManyLanes &&
         access.knowledge.knows(warp * 32 + lane, read >> kLaneBits))
       continue;
@@ -147,6 +149,11 @@ std::optional<Conflict> Shadow::write(const Access &access, uint64_t offset,
     if (!conflict && cell.readTime > access.knowledge.least &&
         (conflict = findReader(access, offset + i, cell)))
       conflict->byte = i;
+    if (!asyncReads.empty()) {
+      const AsyncReads &reads = asyncReads[(offset + i) / kReadBytes];
+      if (reads.count && (!value || value[i] != current[i]))
+        conflict = {Conflict::InFlight, false, reads.thread, reads.pc, i};
+    }
     if (cell.writeTime == kInFlight)
       continue;
     cell.writeTime = clock->time;
@@ -177,6 +184,46 @@ void Shadow::land(const Access &access, uint64_t offset, unsigned bytes) {
   for (unsigned i = 0; i != bytes; ++i) {
     cells[offset + i].writeTime = clock->time;
     cells[offset + i].writer = access.thread;
+  }
+}
+
+void Shadow::dropReads() {
+  std::fill(asyncReads.begin(), asyncReads.end(), AsyncReads{});
+}
+
+std::optional<Conflict> Shadow::startRead(const Access &access, uint64_t offset,
+                                          unsigned bytes) {
+  if (asyncReads.empty())
+    asyncReads.resize(cells.size() / kReadBytes + 1);
+  std::optional<Conflict> conflict;
+  for (unsigned i = 0; i != bytes; ++i) {
+    const Cell &cell = cells[offset + i];
+    if (cell.writeTime >= clock->start && isOrdered(cell, access))
+      continue;
+    Conflict::Kind kind = cell.writeTime < clock->start ? Conflict::Unwritten
+                          : cell.writeTime == kInFlight ? Conflict::InFlight
+                                                        : Conflict::Race;
+    conflict = {kind, true, cell.writer, cell.writePc, i};
+    break;
+  }
+  for (unsigned i = 0; i != bytes; i += kReadBytes) {
+    AsyncReads &reads = asyncReads[(offset + i) / kReadBytes];
+    reads = {reads.count + 1, access.thread, access.pc};
+  }
+  return conflict;
+}
+
+void Shadow::endRead(const Access &access, uint64_t offset, unsigned bytes) {
+  for (unsigned i = 0; i != bytes; i += kReadBytes)
+    --asyncReads[(offset + i) / kReadBytes].count;
+  std::vector<uint32_t> &ownReads = reads[access.thread / 32];
+  if (ownReads.empty())
+    ownReads.resize(cells.size());
+  uint32_t read = clock->time << kLaneBits | kWholeWarp;
+  for (unsigned i = 0; i != bytes; ++i) {
+    ownReads[offset + i] = read;
+    cells[offset + i].readTime = clock->time;
+    cells[offset + i].readPc = access.pc;
   }
 }
 

@@ -92,6 +92,13 @@ public:
                                     unsigned bytes);
   void land(const Access &access, uint64_t offset, unsigned bytes);
 
+  /// An asynchronous instruction reads the bytes, any time until `endRead`.
+  /// Offset and size are multiples of `kReadBytes`.
+  std::optional<Conflict> startRead(const Access &access, uint64_t offset,
+                                    unsigned bytes);
+  void endRead(const Access &access, uint64_t offset, unsigned bytes);
+  /// At the end of a block none is left.
+  void dropReads();
   struct Write {
     uint32_t thread, time, pc;
   };
@@ -105,8 +112,15 @@ private:
     bool writeIsStrong;
   };
   static constexpr uint32_t kInFlight = ~uint32_t(0);
+  static constexpr unsigned kReadBytes = 16;
+  /// Asynchronous reads of `kReadBytes` that have not ended, and the last one.
+  struct AsyncReads {
+    uint32_t count, thread, pc;
+  };
   static constexpr unsigned kLaneBits = 6;
   static constexpr unsigned kManyLanes = 63;
+  /// For which every lane has waited.
+  static constexpr unsigned kWholeWarp = 62;
 
   /// Whether a write to the cell lies before `access`.
   bool isOrdered(const Cell &cell, const Access &access) const;
@@ -117,6 +131,8 @@ private:
   /// By warp, then byte: time and lane of the last weak read. Empty for warps
   /// that read nothing.
   std::vector<std::vector<uint32_t>> reads;
+  /// Empty until there is one.
+  std::vector<AsyncReads> asyncReads;
   Clock *clock = nullptr;
 };
 

@@ -35,6 +35,10 @@ void Warp::start(LaneMask startLanes) {
   std::fill(localWritten.begin(), localWritten.end(), 0);
   copies.clear();
   std::fill(std::begin(committed), std::end(committed), 0);
+  registerUses.start(kernel);
+  wgmma.start();
+  tensorOrder = {};
+  tensorTransfers.start();
   exists = startLanes;
   exited = 0;
   lanes = 0;
@@ -83,6 +87,8 @@ void Warp::execute(const Inst &inst, LaneMask active) {
     ready &= written[inst.ops[i].slot];
   if ((active & ~ready) && !inst.copies && block.launch.options.sanitize)
     reportUnwritten(inst, active);
+  if (registerUses.isTracking())
+    registerUses.noteInstruction(*this, inst, active);
   inst.run(*this, inst, active);
   for (unsigned i = 0; i != inst.numDsts; ++i) {
     LaneMask &mask = written[inst.ops[i].slot];
@@ -189,6 +195,8 @@ bool Warp::step(const Inst &inst, LaneMask active, uint64_t &budget) {
     return arrive(inst, active);
   case Flow::WarpSync:
     return synchronize(inst, active);
+  case Flow::TensorAllocation:
+    return allocateTensor(inst, active);
   case Flow::MbarrierWait:
     return waitMbarrier(inst, active, budget);
   case Flow::ClusterWait:

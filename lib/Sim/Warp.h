@@ -9,7 +9,10 @@
 #define MAMBA_LIB_SIM_WARP_H
 
 #include "Program.h"
+#include "RegisterUses.h"
 #include "Shadow.h"
+#include "TensorMemory.h"
+#include "WgmmaState.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
@@ -128,9 +131,18 @@ public:
   uint32_t numCopies = 0;
   uint32_t committed[kLanes];
 
+  RegisterUses registerUses;
+  WgmmaState wgmma;
+  TensorOrder tensorOrder;
+  TensorTransfers tensorTransfers;
+
   /// For results that are written after the instruction.
   void markWritten(const Opnd &operand, LaneMask lanes) {
     written[operand.slot] |= lanes;
+  }
+  /// The lanes where a register has a value.
+  LaneMask getWritten(const Opnd &operand) const {
+    return written[operand.slot];
   }
   LaneMask getLive() const { return exists & ~exited; }
   uint32_t getClusterThread(unsigned lane) const {
@@ -147,6 +159,7 @@ public:
       AtBarrier,
       AtSync,
       AtMbarrier,
+      AtAllocation,
       AtCluster
     } state;
     uint8_t barrier;
@@ -186,6 +199,7 @@ private:
   bool arrive(const Inst &inst, LaneMask active);
   bool splitOff(LaneMask active);
   // MbarrierWait.cpp
+  bool allocateTensor(const Inst &inst, LaneMask active);
   bool waitMbarrier(const Inst &inst, LaneMask active, uint64_t &budget);
   void resumeWaits();
   // ClusterBarrier.cpp

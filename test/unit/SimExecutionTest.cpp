@@ -24,8 +24,8 @@ TEST(SimParserTest, UnknownInstructions) {
             "k.ptx:21: instruction 'frob.u32' is not modelled");
   EXPECT_EQ(runBody("add.fast.u32 %r2, %r0, %r0;").error,
             "k.ptx:20: modifier '.fast' of 'add.fast.u32' is not modelled");
-  EXPECT_EQ(runBody("wgmma.fence.sync.aligned;").error,
-            "k.ptx:20: instruction 'wgmma.fence.sync.aligned' is not modelled");
+  EXPECT_EQ(runBody("multimem.red.add.u32;").error,
+            "k.ptx:20: instruction 'multimem.red.add.u32' is not modelled");
   EXPECT_EQ(runBody("call.uni foo, (%r1);").error,
             "k.ptx:20: instruction 'call.uni' is not modelled");
 }

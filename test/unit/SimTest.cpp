@@ -64,11 +64,12 @@ TestRun runModule(StringRef text, TestOptions test) {
   }
   std::vector<uint32_t> in(test.threads * test.blocks);
   std::iota(in.begin(), in.end(), 0);
-  run.out.assign(in.size(), 0);
+  run.out.assign(in.size() * test.outputWords, 0);
   std::vector<std::vector<uint8_t>> parameters;
   for (uint64_t address :
        {device.add("in", in.data(), in.size() * 4, BufferRole::Input),
-        device.add("out", run.out.data(), in.size() * 4, BufferRole::Output)}) {
+        device.add("out", run.out.data(), run.out.size() * 4,
+                   BufferRole::Output)}) {
     parameters.emplace_back(8);
     std::memcpy(parameters.back().data(), &address, 8);
   }

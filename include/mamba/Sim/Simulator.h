@@ -66,13 +66,16 @@ enum class FindingKind : uint8_t {
   UninitializedRead,  // of memory
   UninitializedValue, // of a register
   Race,
-  InFlight, // an access to bytes that an asynchronous copy owns
+  InFlight, // an access to what an asynchronous instruction still uses
   BarrierMisuse,
   Proxy,     // no proxy fence before an asynchronous read
   TensorMap, // no tensor map, or coordinates that it does not allow
   Deadlock,
   Limit, // more instructions than allowed
   Trap,
+  MissingFence,    // between registers or memory and another proxy
+  TensorMemory,    // its allocation, and which warps access which lanes
+  Descriptor,      // of a matrix or an instruction
   UnwrittenResult, // of a function, not of one instruction
 };
 
