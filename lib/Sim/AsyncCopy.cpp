@@ -51,16 +51,23 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
     destinations[lane] = warp.get(inst.ops[0], lane) + inst.imm;
   });
   Block &block = warp.block;
+  auto getSize = [&](unsigned lane) -> unsigned {
+    if (inst.flag)
+      return std::min<uint64_t>(warp.get(inst.ops[2], lane), inst.bytes);
+    bool ignoreSource = inst.flag2 && warp.predicate(inst.ops[2]) >> lane & 1;
+    return ignoreSource ? 0 : inst.bytes;
+  };
   if (block.launch.options.countMemory) {
-    block.countGlobal(sources, lanes, inst.bytes, /*isStore=*/false);
+    LaneMask reading = 0;
+    forLanes(lanes, [&](unsigned lane) {
+      reading |= LaneMask(getSize(lane) != 0) << lane;
+    });
+    block.countGlobal(sources, reading, inst.bytes, /*isStore=*/false);
+    block.countBytes(BytePath::AsyncCopy, sources, reading, inst.bytes);
     block.countShared(destinations, lanes, inst.bytes);
   }
   forLanes(lanes, [&](unsigned lane) {
-    unsigned size = inst.bytes;
-    if (inst.flag)
-      size = std::min<uint64_t>(warp.get(inst.ops[2], lane), inst.bytes);
-    if (inst.flag2 && warp.predicate(inst.ops[2]) >> lane & 1)
-      size = 0; // ignore-src
+    unsigned size = getSize(lane);
     uint64_t destination = destinations[lane];
     if (destination < kSharedStart ||
         destination + inst.bytes > kSharedStart + block.shared.size() ||

@@ -62,6 +62,13 @@ public:
   void countShared(const uint64_t *addresses, LaneMask lanes, unsigned bytes);
   void countGlobal(const uint64_t *addresses, LaneMask lanes, unsigned bytes,
                    bool isStore);
+  /// `bytes` of each lane; those at one address count once.
+  void countBytes(BytePath path, const uint64_t *addresses, LaneMask lanes,
+                  unsigned bytes);
+  /// Bytes that no lane has an address for.
+  void countBytes(BytePath path, uint64_t bytes) {
+    counters.bytes[unsigned(path)] += bytes;
+  }
   /// Adds the instructions executed to `counters`.
   void finishCounters();
 

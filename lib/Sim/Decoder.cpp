@@ -139,6 +139,7 @@ void Decoder::layoutVariables() {
   kernel.parameterBytes = entry.parameterBytes;
   kernel.requiredBlock = entry.requiredBlock;
   kernel.maximumBlock = entry.maximumBlock;
+  kernel.maxRegisters = entry.maxRegisters;
 }
 
 bool Decoder::decodeKernel() {
@@ -147,6 +148,10 @@ bool Decoder::decodeKernel() {
   for (const ptx::Register &reg : entry.registers)
     registers.push_back(makeRow(getSize(reg.type), reg.type == Type::Pred,
                                 reg.name, /*written=*/0));
+  for (const Opnd &row : registers)
+    kernel.registerUnits.push_back(row.isPredicate  ? 0
+                                   : row.bytes <= 4 ? 1
+                                                    : row.bytes / 4);
   for (const ptx::Instruction &instruction : entry.instructions)
     if (!decodeInstruction(instruction))
       return false;

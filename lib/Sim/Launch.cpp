@@ -12,6 +12,7 @@
 #include "llvm/Support/Threading.h"
 
 #include <mutex>
+#include <numeric>
 
 using namespace llvm;
 
@@ -124,7 +125,7 @@ Program::launch(StringRef name, const LaunchOptions &options,
   });
   if (it == kernels.end())
     return createStringError(file + ": there is no kernel '" + name + "'");
-  const Kernel &kernel = **it;
+  Kernel &kernel = **it;
   if (Error error = checkLaunch(kernel, options, parameters))
     return std::move(error);
 
@@ -140,6 +141,14 @@ Program::launch(StringRef name, const LaunchOptions &options,
   std::mutex mutex;
   std::map<std::pair<unsigned, uint32_t>, Block::Found> findings;
   LaunchResult result;
+  if (options.countMemory) {
+    if (!kernel.liveRegisters)
+      kernel.liveRegisters = countLiveRegisters(kernel);
+    result.counters.liveRegisters = *kernel.liveRegisters;
+    result.counters.declaredRegisters = std::accumulate(
+        kernel.registerUnits.begin(), kernel.registerUnits.end(), uint64_t(0));
+    result.counters.maxRegisters = kernel.maxRegisters;
+  }
   auto work = [&] {
     std::unique_ptr<Block> block;
     for (uint64_t index; (index = next++) < numBlocks;) {

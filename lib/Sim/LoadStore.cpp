@@ -31,14 +31,31 @@ void countRequest(Warp &warp, const Inst &inst, LaneMask lanes,
   if (space == Space::Generic) {
     uint64_t address = addresses[countr_zero(lanes)];
     uint64_t window = address & ~(kWindowBytes - 1);
-    space = window == kSharedWindow                 ? Space::Shared
-            : address > kParamWindow + kWindowBytes ? Space::Global
-                                                    : Space::Local;
+    space = window == kSharedWindow  ? Space::Shared
+            : window == kLocalWindow ? Space::Local
+            : window == kParamWindow ? Space::Param
+                                     : Space::Global;
   }
-  if (space == Space::Shared)
+  BytePath path;
+  switch (space) {
+  case Space::Shared:
     block.countShared(addresses, lanes, bytes);
-  else if (space == Space::Global)
+    path = isStore ? BytePath::SharedStore : BytePath::SharedLoad;
+    break;
+  case Space::Local: // addresses of lanes are all different
+    return block.countBytes(BytePath::Local,
+                            uint64_t(bytes) * llvm::popcount(lanes));
+  case Space::Param:
+    path = BytePath::Param;
+    break;
+  default:
     block.countGlobal(addresses, lanes, bytes, isStore);
+    path = isStore ? BytePath::GlobalStore : BytePath::GlobalLoad;
+    break;
+  }
+  if (inst.strength == Strength::Atomic)
+    path = BytePath::Atomic;
+  block.countBytes(path, addresses, lanes, bytes);
 }
 
 static void runLoad(Warp &warp, const Inst &inst, LaneMask lanes) {

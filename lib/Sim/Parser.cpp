@@ -212,6 +212,8 @@ bool Parser::parseEntryDirectives(Entry &entry) {
     if (word == "reqntid" || word == "maxntid") {
       sizes.resize(3, 1);
       (word == "reqntid" ? entry.requiredBlock : entry.maximumBlock) = sizes;
+    } else if (word == "maxnreg" && !sizes.empty()) {
+      entry.maxRegisters = sizes.front();
     }
   }
   return true;

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,13 @@ struct Kernel {
   std::vector<SpecialRow> specials;
   /// Names by slot, for messages; empty for constants.
   std::vector<std::string> slotNames;
+  /// The first slots are the declared registers: 32-bit units of each, 0 for
+  /// predicates.
+  std::vector<uint8_t> registerUnits;
+  /// `.maxnreg`, or 0.
+  unsigned maxRegisters = 0;
+  /// See countLiveRegisters; computed when first asked for.
+  std::optional<unsigned> liveRegisters;
 
   std::vector<ptx::Variable> parameters;
   std::vector<uint64_t> parameterOffsets;
@@ -128,6 +136,9 @@ struct Kernel {
   std::deque<std::vector<Opnd>> operandLists;
   std::deque<std::vector<uint32_t>> branchTables;
 };
+
+/// The most 32-bit registers that are live at one place of the code.
+unsigned countLiveRegisters(const Kernel &kernel);
 
 /// Shared memory below this address belongs to the system.
 constexpr uint64_t kSharedStart = 1024;

@@ -148,6 +148,8 @@ struct Entry {
   std::vector<BranchTable> tables;
   /// `.reqntid` and `.maxntid`, if given.
   std::optional<std::vector<unsigned>> requiredBlock, maximumBlock;
+  /// `.maxnreg`, or 0.
+  unsigned maxRegisters = 0;
 };
 
 struct Module {

@@ -59,6 +59,26 @@ constexpr unsigned kNumInstClasses = unsigned(InstClass::Other) + 1;
 /// "integer".
 llvm::StringRef getName(InstClass cls);
 
+/// Ways that data take, each with a counter of bytes.
+enum class BytePath : uint8_t {
+  GlobalLoad,
+  GlobalStore,
+  AsyncCopy, // cp.async
+  BulkLoad,  // bulk and tensor copies into shared memory
+  BulkStore, // and out of it
+  SharedLoad,
+  SharedStore,
+  Cluster, // shared memory of other blocks
+  TensorMemory,
+  Local,
+  Param,
+  Atomic,
+};
+constexpr unsigned kNumBytePaths = unsigned(BytePath::Atomic) + 1;
+
+/// "global-load".
+llvm::StringRef getName(BytePath path);
+
 enum class FindingKind : uint8_t {
   OutOfBounds,
   Misaligned,
@@ -110,6 +130,11 @@ struct Counters {
   /// Floating-point operations of matrix instructions.
   uint64_t matrixOperations = 0;
   uint64_t exponentials = 0;
+  /// Lanes of a request that have one address count once.
+  std::array<uint64_t, kNumBytePaths> bytes{};
+  /// Of a thread, in units of 32 bits: the most that are live at once, those
+  /// declared, and the kernel's `.maxnreg` (0 if it has none).
+  uint64_t liveRegisters = 0, declaredRegisters = 0, maxRegisters = 0;
 
   uint64_t getThreadInstructions() const;
   Counters &operator+=(const Counters &other);
@@ -154,7 +179,7 @@ struct LaunchOptions {
   /// Races, unwritten data and read-only buffers. Accesses out of bounds and
   /// deadlocks are found in any case.
   bool sanitize = true;
-  /// Bank conflicts and sectors.
+  /// Bank conflicts, sectors, bytes and live registers.
   bool countMemory = false;
   /// Permutes the order of warps and blocks unless it is 0.
   uint64_t seed = 0;
