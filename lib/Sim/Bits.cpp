@@ -243,12 +243,18 @@ template <typename Op> static void decodeLogic(Decoder &d) {
   takeOperands(d, type, 2);
   d.inst.run =
       type == Type::Pred ? runPredicateBinary<Op> : integerBinary<Op>(type);
+  if (type != Type::Pred)
+    d.inst.propagate = std::is_same_v<Op, And>  ? propagateAnd
+                       : std::is_same_v<Op, Or> ? propagateOr
+                                                : propagateBytes;
 }
 
 static void decodeNot(Decoder &d) {
   Type type = d.takeType();
   takeOperands(d, type, 1);
   d.inst.run = type == Type::Pred ? runPredicateNot : integerUnary<Not>(type);
+  if (type != Type::Pred)
+    d.inst.propagate = propagateBytes;
 }
 
 static void decodeCnot(Decoder &d) {
@@ -262,6 +268,8 @@ template <bool isLeft> static void decodeShift(Decoder &d) {
   d.dst(type);
   d.src(type);
   d.src(Type::U32);
+  d.inst.signExtend = ptx::isSigned(type);
+  d.inst.propagate = isLeft ? propagateShl : propagateShr;
   d.inst.run = selectInteger(type, [](auto tag) -> Handler {
     using T = decltype(tag);
     if constexpr (isLeft)
@@ -348,6 +356,7 @@ static void decodePrmt(Decoder &d) {
   takeOperands(d, d.takeType(), 3);
   if (auto mode = d.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}))
     d.inst.imm = *mode + 1;
+  d.inst.propagate = propagatePermute;
   d.inst.run = runPrmt;
 }
 

@@ -327,6 +327,7 @@ static void decodePair(Decoder &d, Conversion conversion, Type to, Type from) {
     d.src(from);
   }
   d.inst.imm = conversion.pack();
+  d.inst.propagate = propagatePair;
   d.inst.run = runConvertPair;
 }
 
@@ -361,6 +362,11 @@ static void decodeCvt(Decoder &d) {
     conversion.toIntegral = false;
   d.inst.imm = conversion.pack();
   d.inst.run = runConvert;
+  d.inst.bytes = getSize(from);
+  d.inst.signExtend = ptx::isSigned(from);
+  bool extends =
+      ptx::isInteger(to) && ptx::isInteger(from) && !conversion.saturates;
+  d.inst.propagate = extends ? propagateExtend : useLowBytes;
   if (d.hasExactRows(to, from))
     if (Handler fast = getFast(conversion))
       d.inst.run = fast;

@@ -154,6 +154,7 @@ template <typename Op> static bool decodePacked(Decoder &d) {
   if (!isSigned && !d.take("u16x2"))
     return false;
   takeOperands(d, Type::B32, 2);
+  d.inst.propagate = propagateHalves;
   d.inst.run =
       isSigned ? runPackedBinary<int16_t, Op> : runPackedBinary<uint16_t, Op>;
   return true;

@@ -176,6 +176,7 @@ static void decodeAccess(Decoder &d, bool isLoad) {
   } else {
     d.address();
     given = d.srcVector(reg, /*wide=*/true);
+    d.inst.propagate = useLowBytes;
   }
   if (!d.failed() && given != count)
     d.fail(Twine(given) + " registers of '" + d.opcode + "', expected " +

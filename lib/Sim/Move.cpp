@@ -92,7 +92,7 @@ void runIsspacep(Warp &warp, const Inst &inst, LaneMask lanes) {
 
 static void decodeMov(Decoder &d) {
   d.inst.cls = InstClass::Move;
-  d.inst.copies = true;
+  d.inst.propagate = propagateMove;
   Type type = d.takeType();
   if (type == Type::Pred) {
     d.dst(type);
@@ -121,7 +121,7 @@ static void decodeMov(Decoder &d) {
   }
   if (from->kind == ptx::Operand::Special &&
       (from->name.starts_with("%clock") || from->name == "%globaltimer")) {
-    d.inst.copies = false;
+    d.inst.propagate = nullptr;
     d.inst.run = runClock;
     return;
   }
@@ -152,7 +152,7 @@ std::optional<Space> takeSpace(Decoder &d) {
 
 static void decodeCvta(Decoder &d) {
   d.inst.cls = InstClass::Move;
-  d.inst.copies = true;
+  d.inst.propagate = propagateWhole;
   bool fromGeneric = d.take("to");
   std::optional<Space> space = takeSpace(d);
   Type type = d.takeType();

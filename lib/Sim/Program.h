@@ -36,6 +36,8 @@ constexpr LaneMask kAllLanes = ~LaneMask(0);
 class Warp;
 struct Inst;
 using Handler = void (*)(Warp &, const Inst &, LaneMask);
+/// See Definedness.h.
+using Propagation = bool (*)(Warp &, const Inst &, unsigned lane, uint16_t *);
 
 /// A row of the register file: 32 lanes of `bytes`, or one LaneMask.
 struct Opnd {
@@ -65,6 +67,9 @@ enum class Strength : uint8_t { Weak, Strong, Atomic };
 /// A decoded instruction. Operands are destinations, then sources.
 struct Inst {
   Handler run = nullptr;
+  /// Which bytes of the results are written if not all of the sources are;
+  /// without it a source with unwritten bytes is a fault.
+  Propagation propagate = nullptr;
   const Opnd *ops = nullptr;
   uint8_t numDsts = 0, numOps = 0;
   Flow flow = Flow::None;
@@ -72,8 +77,6 @@ struct Inst {
   bool hasGuard = false, guardNegated = false;
   /// The last operand is a mask of the lanes that take part.
   bool hasMembers = false;
-  /// A copy of an unwritten register is unwritten, and no fault by itself.
-  bool copies = false;
   /// Inserted where blocks were reordered; not counted.
   bool synthetic = false;
   Opnd guard;

@@ -31,6 +31,7 @@ Warp::Warp(Block &block, unsigned id)
 void Warp::start(LaneMask startLanes) {
   std::memcpy(file, kernel.file.data(), kernel.file.size());
   written = kernel.written;
+  partlyWritten.clear();
   std::fill(localWritten.begin(), localWritten.end(), 0);
   copies.clear();
   std::fill(std::begin(committed), std::end(committed), 0);
@@ -63,30 +64,16 @@ void Warp::getAddresses(const Inst &inst, LaneMask active,
   });
 }
 
-void Warp::reportUnwritten(const Inst &inst, LaneMask active) {
-  for (unsigned i = inst.numDsts; i != inst.numOps; ++i) {
-    LaneMask missing = active & ~written[inst.ops[i].slot];
-    if (!missing)
-      continue;
-    report(FindingKind::UninitializedValue, inst, countr_zero(missing),
-           std::nullopt,
-           "register " + kernel.slotNames[inst.ops[i].slot] +
-               " was not written");
-    return;
-  }
-}
-
 void Warp::execute(const Inst &inst, LaneMask active) {
   LaneMask ready = kAllLanes;
   for (unsigned i = inst.numDsts; i != inst.numOps; ++i)
     ready &= written[inst.ops[i].slot];
-  if ((active & ~ready) && !inst.copies && block.launch.options.sanitize)
-    reportUnwritten(inst, active);
+  LaneMask missing = active & ~ready;
+  if (missing && block.launch.options.sanitize)
+    return executeUnwritten(inst, active, missing);
   inst.run(*this, inst, active);
-  for (unsigned i = 0; i != inst.numDsts; ++i) {
-    LaneMask &mask = written[inst.ops[i].slot];
-    mask = inst.copies ? (mask & ~active) | (ready & active) : mask | active;
-  }
+  for (unsigned i = 0; i != inst.numDsts; ++i)
+    written[inst.ops[i].slot] |= active;
 }
 
 /// Makes the ready group that is furthest behind the running one. `limit` is

@@ -8,9 +8,10 @@
 #ifndef MAMBA_LIB_SIM_WARP_H
 #define MAMBA_LIB_SIM_WARP_H
 
-#include "Program.h"
+#include "Definedness.h"
 #include "Shadow.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/ADT/bit.h"
@@ -132,7 +133,11 @@ private:
   bool select(uint32_t &limit);
   void putBack(Group::State state = Group::Ready, unsigned barrier = 0);
   void execute(const Inst &inst, LaneMask active);
+  // Definedness.cpp: an instruction that reads what was not written in the
+  // lanes `missing`.
+  void executeUnwritten(const Inst &inst, LaneMask active, LaneMask missing);
   void reportUnwritten(const Inst &inst, LaneMask active);
+  ByteMask getWritten(const Opnd &operand, unsigned lane) const;
   /// Returns false if another group has to be selected.
   bool step(const Inst &inst, LaneMask active, uint64_t &budget);
   bool branch(LaneMask taken, uint32_t target);
@@ -153,7 +158,10 @@ private:
 
   std::vector<char> storage;
   char *file = nullptr;
+  /// By slot: the lanes in which the whole register was written.
   std::vector<LaneMask> written;
+  /// By slot: the bytes that were written in other lanes, if any were.
+  llvm::DenseMap<uint32_t, std::array<ByteMask, kLanes>> partlyWritten;
   std::vector<uint8_t> local, localWritten;
   /// Instructions since groups met, and whose turn it is if they do not.
   uint64_t stagnation = 0;
