@@ -29,7 +29,7 @@ uint8_t *Warp::access(const Inst &inst, unsigned lane, Space space,
       return accessLocal(inst, lane, offset, bytes, kind);
     if (window == kParamWindow)
       return accessParam(inst, lane, offset, bytes, kind);
-    return accessGlobal(inst, lane, address, bytes, kind);
+    return accessGlobal(inst, lane, address, bytes, kind, value);
   }
   switch (space) {
   case Space::Shared:
@@ -39,7 +39,7 @@ uint8_t *Warp::access(const Inst &inst, unsigned lane, Space space,
   case Space::Param:
     return accessParam(inst, lane, address, bytes, kind);
   default:
-    return accessGlobal(inst, lane, address, bytes, kind);
+    return accessGlobal(inst, lane, address, bytes, kind, value);
   }
 }
 
@@ -52,8 +52,42 @@ static bool isMisaligned(uint64_t address, unsigned bytes) {
   return address & (bytes - 1);
 }
 
+void Warp::checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
+                           unsigned bytes, AccessKind kind,
+                           const uint8_t *value, const uint8_t *place) {
+  GlobalShadow &shadow = *block.launch.globalShadow;
+  GlobalAccess access{block.linearIndex,
+                      id * kLanes + lane,
+                      pc,
+                      block.shadow.getTime(),
+                      knowledge,
+                      foreign,
+                      inst.strength,
+                      inst.scope == MemoryScope::Device};
+  std::optional<GlobalConflict> conflict;
+  if (kind != AccessKind::Store)
+    conflict = shadow.read(access, address, bytes);
+  if (kind != AccessKind::Load) {
+    auto second = shadow.write(access, address, bytes, value, place);
+    if (!conflict)
+      conflict = second;
+  }
+  if (!conflict)
+    return;
+  report(
+      FindingKind::Race, inst, lane, address + conflict->byte,
+      getVerb(kind) + " of global memory without order after a " +
+          (conflict->earlierIsWrite ? "write" : "read") + " by thread " +
+          formatPlace(block.getThread(conflict->thread)) +
+          (conflict->block == block.linearIndex
+               ? ""
+               : " of block " + formatPlace(block.getIndex(conflict->block))) +
+          " in line " + Twine(kernel.code[conflict->pc].line));
+}
+
 uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
-                            unsigned bytes, AccessKind kind) {
+                            unsigned bytes, AccessKind kind,
+                            const uint8_t *value) {
   Buffer *buffer = block.launch.device.lookup(address);
   if (!buffer) {
     report(FindingKind::OutOfBounds, inst, lane, address,
@@ -84,6 +118,9 @@ uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
                buffer->name + "', which is an input");
     return nullptr;
   }
+  if (buffer->role != BufferRole::Input && block.launch.globalShadow)
+    checkGlobalRace(inst, lane, address, bytes, kind, value,
+                    buffer->data + offset);
   if (!buffer->written)
     return buffer->data + offset;
   uint8_t *flags = &buffer->written[offset];
@@ -136,11 +173,10 @@ uint8_t *Warp::accessShared(const Inst &inst, unsigned lane, uint64_t address,
            "byte of shared memory was not written");
     return place;
   }
-  std::array<unsigned, 3> other = block.getThread(conflict->thread);
   std::string earlier =
-      (Twine(conflict->earlierIsWrite ? "write" : "read") + " by thread (" +
-       Twine(other[0]) + ", " + Twine(other[1]) + ", " + Twine(other[2]) +
-       ") in line " + Twine(kernel.code[conflict->pc].line))
+      (Twine(conflict->earlierIsWrite ? "write" : "read") + " by thread " +
+       formatPlace(block.getThread(conflict->thread)) + " in line " +
+       Twine(kernel.code[conflict->pc].line))
           .str();
   if (conflict->kind == Conflict::InFlight)
     report(FindingKind::InFlight, inst, lane, address + conflict->byte,

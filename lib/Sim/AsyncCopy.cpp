@@ -87,9 +87,10 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
     }
     // The bytes that are read may be fewer, and then no power of two.
     const uint8_t *source = nullptr;
-    for (unsigned i = 0; i != size; ++i) {
-      const uint8_t *byte = warp.access(inst, lane, Space::Global,
-                                        sources[lane] + i, 1, AccessKind::Load);
+    unsigned step = size & -size;
+    for (unsigned i = 0; i < size; i += step) {
+      const uint8_t *byte = warp.access(
+          inst, lane, Space::Global, sources[lane] + i, step, AccessKind::Load);
       if (!byte)
         return;
       if (i == 0)

@@ -112,6 +112,7 @@ void runAtomic(Warp &warp, const Inst &inst, LaneMask lanes) {
                     inst.bytes);
     }
   });
+  orderIfStrong(warp, inst, lanes, addresses, /*reads=*/true, true);
 }
 
 } // namespace
@@ -148,9 +149,9 @@ static Handler getHandler(Type type) {
 
 static void decodeAtomic(Decoder &d) {
   d.inst.cls = InstClass::Atomic;
-  d.inst.strength = Strength::Atomic;
   bool hasPolicy = takeCacheHints(d);
   takeStrength(d);
+  d.inst.strength = Strength::Atomic;
   d.inst.space = takeSpace(d).value_or(Space::Generic);
   d.take("noftz");
   auto operation = d.takeOneOf(

@@ -61,6 +61,7 @@ std::optional<unsigned> Block::arrive(Warp &warp, const Inst &inst,
   for (unsigned i = 0; i != numWarps; ++i)
     barrier.knowledge[i] =
         std::max(barrier.knowledge[i], warp.knowledge.seen[i]);
+  barrier.foreign.join(warp.foreign);
   LaneMask &part = barrier.parts[warp.id];
   unsigned already = llvm::popcount(part);
   barrier.hasArrived[warp.id] = true;
@@ -128,8 +129,10 @@ void Block::complete(Barrier &barrier, unsigned number, const Inst &inst) {
       group.state = Warp::Group::Ready;
       ++group.pc;
     }
-    if (at)
-      warp.knowledge.join(barrier.knowledge);
+    if (!at)
+      continue;
+    warp.knowledge.join(barrier.knowledge);
+    warp.foreign.join(barrier.foreign);
   }
   barrier = Barrier();
 }

@@ -119,17 +119,22 @@ void Block::fillSpecials(Warp &warp) {
   }
 }
 
-void Block::run(uint64_t linear) {
+std::array<unsigned, 3> Block::getIndex(uint64_t linear) const {
   const std::array<unsigned, 3> &grid = launch.options.grid;
+  return {unsigned(linear % grid[0]), unsigned(linear / grid[0] % grid[1]),
+          unsigned(linear / grid[0] / grid[1])};
+}
+
+void Block::run(uint64_t linear) {
   linearIndex = linear;
-  index = {unsigned(linear % grid[0]), unsigned(linear / grid[0] % grid[1]),
-           unsigned(linear / grid[0] / grid[1])};
+  index = getIndex(linear);
   stopped = false;
   executed = 0;
   ++counters.blocks;
   counters.warps += numWarps;
   for (Barrier &barrier : barriers)
     barrier = Barrier();
+  releases.clear();
   if (launch.options.sanitize)
     shadow.startBlock();
   // Values that differ from run to run would hide what nobody wrote.
@@ -138,6 +143,8 @@ void Block::run(uint64_t linear) {
     unsigned rest = numThreads - warp.id * kLanes;
     warp.start(rest >= kLanes ? kAllLanes : maskTrailingOnes<LaneMask>(rest));
     warp.knowledge.reset(numWarps, shadow.getTime() - 1);
+    warp.foreign.clear();
+    warp.fences.clear();
     fillSpecials(warp);
   }
   schedule();

@@ -8,6 +8,7 @@
 #ifndef MAMBA_LIB_SIM_BLOCK_H
 #define MAMBA_LIB_SIM_BLOCK_H
 
+#include "GlobalShadow.h"
 #include "Memory.h"
 #include "Warp.h"
 
@@ -24,6 +25,8 @@ struct Launch {
   std::string file;
   std::vector<uint8_t> parameters;
   uint64_t dynamicSharedBytes;
+  /// If sanitized.
+  GlobalShadow *globalShadow = nullptr;
 };
 
 /// A named barrier of a block.
@@ -37,9 +40,13 @@ struct Barrier {
   std::vector<LaneMask> parts;
   std::vector<bool> hasArrived;
   std::vector<uint32_t> knowledge;
+  View foreign;
   unsigned population = 0;
   bool all = true, any = false;
 };
+
+/// "(1, 0, 0)".
+std::string formatPlace(const std::array<unsigned, 3> &place);
 
 /// Runs blocks one after the other on one host thread.
 class Block {
@@ -73,6 +80,7 @@ public:
   void finishCounters();
 
   std::array<unsigned, 3> getThread(unsigned linear) const;
+  std::array<unsigned, 3> getIndex(uint64_t linear) const;
 
   const Launch &launch;
   const Kernel &kernel;
@@ -84,6 +92,8 @@ public:
   std::vector<uint8_t> shared;
   Shadow shadow;
   std::array<Barrier, 16> barriers;
+  /// For threads of this block only.
+  ReleaseMap releases;
   bool stopped = false; // a finding that ends the block
 
   /// By instruction.

@@ -12,6 +12,7 @@
 
 #include "Barriers.h"
 #include "Block.h"
+#include "LoadStore.h"
 #include "Select.h"
 
 using namespace llvm;
@@ -86,14 +87,30 @@ static void decodeBarrier(Decoder &d) {
   d.inst.flow = Flow::BlockBarrier;
 }
 
-/// All accesses take effect in program order here, so fences do nothing.
+static void runFence(Warp &warp, const Inst &inst, LaneMask) {
+  if (warp.tracksOrder)
+    warp.fence(inst.scope == MemoryScope::Device);
+}
+
+/// All accesses take effect in program order here; fences only matter for what
+/// is a race. membar.cta is fence.sc.cta and so on.
 static void decodeFence(Decoder &d) {
+  d.inst.cls = InstClass::Barrier;
+  bool isProxy = d.opcode.contains(".proxy");
+  if (!isProxy && (d.base == "membar" || d.take("acq_rel") || d.take("sc"))) {
+    if (d.take("gl") || d.take("sys"))
+      d.inst.scope = MemoryScope::Device;
+    else
+      d.inst.scope = takeScope(d);
+    d.inst.acquires = d.inst.releases = true;
+    d.inst.run = runFence;
+    return;
+  }
   while (d.hasModifiers()) {
     StringRef modifier = d.takeAny();
     if (modifier == "mbarrier_init" || modifier.starts_with("tensormap"))
       return d.fail("'" + d.opcode + "' is not modelled");
   }
-  d.inst.cls = InstClass::Barrier;
   d.inst.run = runNothing;
 }
 

@@ -207,6 +207,10 @@ bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   inst.numDsts = destinations.size();
   inst.numOps = ops.size();
   inst.address += inst.numDsts;
+  if (inst.acquires || inst.releases) {
+    kernel.ordersThreads = true;
+    kernel.ordersBlocks |= inst.scope == MemoryScope::Device;
+  }
   kernel.code.push_back(inst);
   return true;
 }

@@ -117,6 +117,77 @@ mergeFindings(std::map<std::pair<unsigned, uint32_t>, Block::Found> &all,
   }
 }
 
+/// What a launch may change.
+namespace {
+class Snapshot {
+public:
+  explicit Snapshot(Device::Impl &device) : device(device) {
+    for (const Buffer &buffer : device.buffers) {
+      copies.emplace_back();
+      if (buffer.role == BufferRole::Input)
+        continue;
+      copies.back().data.assign(buffer.data, buffer.data + buffer.size);
+      if (buffer.written)
+        copies.back().written.assign(buffer.written.get(),
+                                     buffer.written.get() + buffer.size);
+    }
+  }
+  void restore() const {
+    for (auto [buffer, copy] : zip_equal(device.buffers, copies)) {
+      llvm::copy(copy.data, buffer.data);
+      llvm::copy(copy.written, buffer.written.get());
+    }
+  }
+
+private:
+  struct Copy {
+    std::vector<uint8_t> data, written;
+  };
+  Device::Impl &device;
+  std::vector<Copy> copies;
+};
+} // namespace
+
+/// Runs all blocks on `jobs` host threads. Returns false if the findings may
+/// depend on their order.
+static bool runBlocks(Launch launch, uint64_t numBlocks, unsigned jobs,
+                      LaunchResult &result) {
+  std::optional<GlobalShadow> shadow;
+  if (launch.options.sanitize) {
+    shadow.emplace(launch.device, launch.kernel, jobs > 1);
+    launch.globalShadow = &*shadow;
+  }
+  std::atomic<uint64_t> next{0};
+  std::mutex mutex;
+  std::map<std::pair<unsigned, uint32_t>, Block::Found> findings;
+  auto work = [&] {
+    std::unique_ptr<Block> block;
+    for (uint64_t index; (index = next++) < numBlocks;) {
+      if (!block)
+        block = std::make_unique<Block>(launch);
+      // Any order is allowed; seeds use another one.
+      block->run(launch.options.seed & 1 ? numBlocks - 1 - index : index);
+    }
+    if (!block)
+      return;
+    block->finishCounters();
+    std::lock_guard<std::mutex> lock(mutex);
+    result.counters += block->counters;
+    mergeFindings(findings, *block);
+  };
+  if (jobs <= 1) {
+    work();
+  } else {
+    DefaultThreadPool pool(hardware_concurrency(jobs));
+    for (unsigned i = 0; i != jobs; ++i)
+      pool.async(work);
+    pool.wait();
+  }
+  for (auto &[key, found] : findings)
+    result.findings.push_back(std::move(found.finding));
+  return !shadow || !shadow->hasRaceBetweenBlocks();
+}
+
 Expected<LaunchResult>
 Program::launch(StringRef name, const LaunchOptions &options,
                 ArrayRef<std::vector<uint8_t>> parameters) {
@@ -137,9 +208,6 @@ Program::launch(StringRef name, const LaunchOptions &options,
 
   uint64_t numBlocks =
       uint64_t(options.grid[0]) * options.grid[1] * options.grid[2];
-  std::atomic<uint64_t> next{0};
-  std::mutex mutex;
-  std::map<std::pair<unsigned, uint32_t>, Block::Found> findings;
   LaunchResult result;
   if (options.countMemory) {
     if (!kernel.liveRegisters)
@@ -149,36 +217,23 @@ Program::launch(StringRef name, const LaunchOptions &options,
         kernel.registerUnits.begin(), kernel.registerUnits.end(), uint64_t(0));
     result.counters.maxRegisters = kernel.maxRegisters;
   }
-  auto work = [&] {
-    std::unique_ptr<Block> block;
-    for (uint64_t index; (index = next++) < numBlocks;) {
-      if (!block)
-        block = std::make_unique<Block>(launch);
-      // Any order is allowed; seeds use another one.
-      block->run(options.seed & 1 ? numBlocks - 1 - index : index);
-    }
-    if (!block)
-      return;
-    block->finishCounters();
-    std::lock_guard<std::mutex> lock(mutex);
-    result.counters += block->counters;
-    mergeFindings(findings, *block);
-  };
   unsigned jobs = std::min<uint64_t>(
       options.jobs ? options.jobs
                    : hardware_concurrency().compute_thread_count(),
       numBlocks);
-  if (jobs <= 1) {
-    work();
-  } else {
-    DefaultThreadPool pool(hardware_concurrency(jobs));
-    for (unsigned i = 0; i != jobs; ++i)
-      pool.async(work);
-    pool.wait();
+  // Blocks that wait for each other run in order.
+  if (kernel.ordersBlocks)
+    jobs = 1;
+  std::optional<Snapshot> snapshot;
+  if (jobs > 1 && options.sanitize)
+    snapshot.emplace(device->getImpl());
+  LaunchResult before = result;
+  if (!runBlocks(launch, numBlocks, jobs, result) && snapshot) {
+    // Findings are to be those of the plain order.
+    snapshot->restore();
+    result = std::move(before);
+    runBlocks(launch, numBlocks, 1, result);
   }
-
-  for (auto &[key, found] : findings)
-    result.findings.push_back(std::move(found.finding));
   llvm::sort(result.findings, [](const Finding &a, const Finding &b) {
     return std::pair(a.line, a.kind) < std::pair(b.line, b.kind);
   });

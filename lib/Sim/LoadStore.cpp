@@ -99,6 +99,7 @@ static void runLoad(Warp &warp, const Inst &inst, LaneMask lanes) {
       warp.set(row, lane, value);
     }
   });
+  orderIfStrong(warp, inst, lanes, addresses, /*reads=*/true, false);
 }
 
 static void runStore(Warp &warp, const Inst &inst, LaneMask lanes) {
@@ -117,6 +118,7 @@ static void runStore(Warp &warp, const Inst &inst, LaneMask lanes) {
                                      total, AccessKind::Store, value))
       std::memcpy(place, value, total);
   });
+  orderIfStrong(warp, inst, lanes, addresses, /*reads=*/false, true);
 }
 
 bool takeCacheHints(Decoder &d) {
@@ -147,18 +149,29 @@ bool takeCacheHints(Decoder &d) {
   return hasPolicy;
 }
 
-Strength takeStrength(Decoder &d) {
-  bool strong = d.takeOneOf({"volatile", "relaxed", "acquire", "release",
-                             "acq_rel", "mmio"})
-                    .has_value();
+void takeStrength(Decoder &d) {
+  auto order = d.takeOneOf(
+      {"acquire", "release", "acq_rel", "volatile", "relaxed", "mmio"});
   d.take("weak");
-  d.takeOneOf({"cta", "cluster", "gpu", "sys"});
-  return strong ? Strength::Strong : Strength::Weak;
+  d.inst.acquires = order == 0u || order == 2u;
+  d.inst.releases = order == 1u || order == 2u;
+  d.inst.scope = takeScope(d);
+  if (order)
+    d.inst.strength = Strength::Strong;
+}
+
+MemoryScope takeScope(Decoder &d) {
+  if (d.take("cta"))
+    return MemoryScope::Block;
+  if (d.take("cluster"))
+    return MemoryScope::Cluster;
+  d.takeOneOf({"gpu", "sys"});
+  return MemoryScope::Device;
 }
 
 static void decodeAccess(Decoder &d, bool isLoad) {
   bool hasPolicy = takeCacheHints(d);
-  d.inst.strength = takeStrength(d);
+  takeStrength(d);
   d.inst.space = takeSpace(d).value_or(Space::Generic);
   auto vector = d.takeOneOf({"v2", "v4", "v8"});
   Type type = d.takeType();

@@ -64,6 +64,9 @@ enum class Flow : uint8_t {
 /// How an instruction is ordered with others on the same bytes.
 enum class Strength : uint8_t { Weak, Strong, Atomic };
 
+/// Whose accesses an operation is ordered with.
+enum class MemoryScope : uint8_t { Block, Cluster, Device };
+
 /// A decoded instruction. Operands are destinations, then sources.
 struct Inst {
   Handler run = nullptr;
@@ -88,9 +91,28 @@ struct Inst {
   // Memory: `count` elements of `bytes` at ops[address] + displacement.
   Space space = Space::Generic;
   Strength strength = Strength::Weak;
+  MemoryScope scope = MemoryScope::Device;
+  bool acquires = false, releases = false;
   bool signExtend = false;
   uint8_t bytes = 0, count = 1, address = 0;
   int64_t displacement = 0;
+
+  bool accessesMemory() const {
+    switch (cls) {
+    case InstClass::GlobalLoad:
+    case InstClass::GlobalStore:
+    case InstClass::SharedLoad:
+    case InstClass::SharedStore:
+    case InstClass::LocalAccess:
+    case InstClass::ParamLoad:
+    case InstClass::GenericAccess:
+    case InstClass::Atomic:
+    case InstClass::AsyncCopy:
+      return true;
+    default:
+      return false;
+    }
+  }
 
   // Meaning depends on the instruction.
   uint8_t mode = 0, mode2 = 0;
@@ -129,6 +151,9 @@ struct Kernel {
   std::vector<ptx::Variable> parameters;
   std::vector<uint64_t> parameterOffsets;
   uint64_t parameterBytes = 0;
+  /// Whether there are acquires, releases or fences, and any for the threads of
+  /// other blocks.
+  bool ordersThreads = false, ordersBlocks = false;
   uint64_t staticShared = 0; // end of static variables, from address 0
   /// Where dynamic shared memory starts.
   uint64_t dynamicShared = 0;

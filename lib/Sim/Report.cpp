@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mamba/Sim/Simulator.h"
+#include "Block.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -45,7 +45,7 @@ StringRef getName(FindingKind kind) {
   return kNames[unsigned(kind)];
 }
 
-static std::string formatPlace(const std::array<unsigned, 3> &place) {
+std::string formatPlace(const std::array<unsigned, 3> &place) {
   return ("(" + Twine(place[0]) + ", " + Twine(place[1]) + ", " +
           Twine(place[2]) + ")")
       .str();

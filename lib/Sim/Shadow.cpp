@@ -7,25 +7,7 @@
 
 #include "Shadow.h"
 
-#include <algorithm>
-
 namespace mamba::sim {
-
-void Knowledge::reset(unsigned numWarps, uint32_t time) {
-  seen.assign(numWarps, time);
-  least = time;
-}
-
-void Knowledge::join(const std::vector<uint32_t> &other) {
-  for (size_t i = 0; i != seen.size(); ++i)
-    seen[i] = std::max(seen[i], other[i]);
-  least = *std::min_element(seen.begin(), seen.end());
-}
-
-void Knowledge::set(unsigned warp, uint32_t time) {
-  seen[warp] = std::max(seen[warp], time);
-  least = *std::min_element(seen.begin(), seen.end());
-}
 
 void Shadow::resize(uint64_t bytes, unsigned warps) {
   cells.assign(bytes, {});
@@ -48,7 +30,10 @@ bool Shadow::isOrdered(const Cell &cell, const Access &access) const {
   if (cell.writeTime <= access.knowledge.least || cell.writeTime < start ||
       cell.writer == access.thread || (cell.writeIsStrong && access.isStrong))
     return true;
-  return cell.writeTime <= access.knowledge.seen[cell.writer / 32];
+  return cell.writeTime <= access.knowledge.seen[cell.writer / 32] ||
+         (cell.writer / 32u == access.thread / 32 &&
+          access.knowledge.knowsLane(access.thread % 32, cell.writer % 32,
+                                     cell.writeTime));
 }
 
 std::optional<Conflict> Shadow::read(const Access &access, uint64_t offset,
@@ -88,6 +73,12 @@ std::optional<Conflict> Shadow::findReader(const Access &access,
       continue;
     unsigned lane = read & kManyLanes;
     if (warp == own && lane == access.thread % 32)
+      continue;
+    if (warp == own && access.knowledge.lanes.size() &&
+        (lane == kManyLanes ? access.knowledge.knowsSomeLane(access.thread % 32,
+                                                             read >> kLaneBits)
+                            : access.knowledge.knowsLane(
+                                  access.thread % 32, lane, read >> kLaneBits)))
       continue;
     // Of many lanes any other one will do for the message.
     if (lane == kManyLanes)

@@ -5,11 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Data races by the order that barriers make. A block has one clock, which
-// every arrival at a barrier advances. Each warp knows, for every warp, the
-// time up to which that warp's accesses lie before its own: barriers pass this
-// knowledge on. Two accesses to a byte, one of them a write, race if the later
-// one's warp does not know the time of the earlier one.
+// Two accesses to a byte, one of them a write, race if the later one's warp
+// does not know the time of the earlier one (Order.h).
 //
 // The clock goes on from block to block, so that bytes need no reset.
 //
@@ -18,25 +15,9 @@
 #ifndef MAMBA_LIB_SIM_SHADOW_H
 #define MAMBA_LIB_SIM_SHADOW_H
 
-#include <cstdint>
-#include <optional>
-#include <vector>
+#include "Order.h"
 
 namespace mamba::sim {
-
-/// What a warp knows of the order of accesses.
-struct Knowledge {
-  /// By warp: the last time that lies before what this warp does now. The own
-  /// entry is about the other lanes.
-  std::vector<uint32_t> seen;
-  /// The least of these.
-  uint32_t least = 0;
-
-  void reset(unsigned numWarps, uint32_t time);
-  /// Joins what another warp knew.
-  void join(const std::vector<uint32_t> &other);
-  void set(unsigned warp, uint32_t time);
-};
 
 /// The access that another one conflicts with.
 struct Conflict {

@@ -20,7 +20,8 @@ namespace mamba::sim {
 static constexpr uint64_t kStagnation = 1 << 13;
 
 Warp::Warp(Block &block, unsigned id)
-    : block(block), kernel(block.kernel), id(id) {
+    : block(block), kernel(block.kernel), id(id),
+      tracksOrder(block.launch.globalShadow && block.kernel.ordersThreads) {
   storage.resize(kernel.file.size() + 64);
   file = reinterpret_cast<char *>(
       alignTo(reinterpret_cast<uintptr_t>(storage.data()), Align(64)));

@@ -104,6 +104,16 @@ public:
   llvm::SmallVector<PendingCopy, 0> copies;
   uint32_t committed[kLanes];
 
+  // Order.cpp. What the warp and those it knows of have done so far, and its
+  // counterpart.
+  View release();
+  void acquire(const View &view);
+  /// fence and membar.
+  void fence(bool ofDevice);
+  /// Strong accesses, after they took place.
+  void orderAccesses(const Inst &inst, LaneMask active,
+                     const uint64_t *addresses, bool reads, bool writes);
+
   /// For results that are written after the instruction.
   void markWritten(const Opnd &operand, LaneMask lanes) {
     written[operand.slot] |= lanes;
@@ -128,6 +138,11 @@ public:
   /// The carry flag of each lane.
   LaneMask carry = 0;
   Knowledge knowledge;
+  /// Of other blocks.
+  View foreign;
+  Fences fences;
+  /// Whether acquires and releases have to be looked at.
+  const bool tracksOrder;
 
 private:
   bool select(uint32_t &limit);
@@ -150,7 +165,10 @@ private:
   uint8_t *accessShared(const Inst &inst, unsigned lane, uint64_t address,
                         unsigned bytes, AccessKind kind, const uint8_t *value);
   uint8_t *accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
-                        unsigned bytes, AccessKind kind);
+                        unsigned bytes, AccessKind kind, const uint8_t *value);
+  void checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
+                       unsigned bytes, AccessKind kind, const uint8_t *value,
+                       const uint8_t *place);
   uint8_t *accessLocal(const Inst &inst, unsigned lane, uint64_t address,
                        unsigned bytes, AccessKind kind);
   uint8_t *accessParam(const Inst &inst, unsigned lane, uint64_t address,

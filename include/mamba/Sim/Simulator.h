@@ -153,8 +153,10 @@ public:
   Device(const Device &) = delete;
 
   /// A buffer of `size` bytes at `data`, which outlives the device. `Input` is
-  /// read-only for kernels; bytes of an `Output` are unwritten.
-  uint64_t add(llvm::StringRef name, void *data, size_t size, BufferRole role);
+  /// read-only for kernels; bytes of an `Output` are unwritten. Races are
+  /// looked for in units of `elementBytes` if no access is smaller.
+  uint64_t add(llvm::StringRef name, void *data, size_t size, BufferRole role,
+               unsigned elementBytes = 1);
   /// A buffer that the device owns, `Output` filled with 0xFF or zeros.
   uint64_t allocate(llvm::StringRef name, size_t size, BufferRole role);
 
