@@ -45,7 +45,9 @@ Expected<Program> Program::load(std::unique_ptr<MemoryBuffer> text,
               device.getImpl().lookup(address)->data);
     globals[variable.name] = address;
   }
-  for (const ptx::Entry &entry : module->entries) {
+  for (ptx::Entry &entry : module->entries) {
+    if (Error error = ptx::inlineCalls(*module, entry))
+      return std::move(error);
     auto kernel = std::make_unique<Kernel>();
     Decoder decoder(*module, entry, globals, *kernel);
     if (!decoder.decodeKernel())

@@ -183,11 +183,16 @@ static void decodeAccess(Decoder &d, bool isLoad) {
   d.inst.count = count;
   Type reg = getSize(type) == 1 ? Type::B16 : type;
   unsigned given;
+  auto takeAddress = [&] {
+    if (d.inst.space == Space::Param && d.hasOperands() && d.isLocal(*d.peek()))
+      d.inst.space = Space::Local;
+    d.address();
+  };
   if (isLoad) {
     given = d.dstVector(reg, /*wide=*/true);
-    d.address();
+    takeAddress();
   } else {
-    d.address();
+    takeAddress();
     given = d.srcVector(reg, /*wide=*/true);
     d.inst.propagate = useLowBytes;
   }

@@ -144,6 +144,7 @@ std::optional<Space> takeSpace(Decoder &d) {
         std::pair("shared::cta", Space::Shared),
         std::pair("local", Space::Local), std::pair("param", Space::Param),
         std::pair("param::entry", Space::Param),
+        std::pair("param::func", Space::Param),
         std::pair("const", Space::Const)})
     if (d.take(name))
       return space;

@@ -27,7 +27,7 @@ TEST(SimParserTest, UnknownInstructions) {
   EXPECT_EQ(runBody("wgmma.fence.sync.aligned;").error,
             "k.ptx:20: instruction 'wgmma.fence.sync.aligned' is not modelled");
   EXPECT_EQ(runBody("call.uni foo, (%r1);").error,
-            "k.ptx:20: instruction 'call.uni' is not modelled");
+            "k.ptx:20: there is no function 'foo'");
 }
 
 TEST(SimParserTest, Operands) {
