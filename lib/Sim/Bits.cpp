@@ -116,6 +116,23 @@ struct Bfind {
   }
 };
 
+/// fns: the bit that is the offset-th one that is set, from the base on, up or
+/// down.
+void runFns(Warp &warp, const Inst &inst, LaneMask lanes) {
+  mapRow<uint32_t>(warp, inst.ops[0], lanes, [&](unsigned lane) -> uint32_t {
+    uint32_t mask = warp.get(inst.ops[1], lane);
+    uint32_t base = warp.get(inst.ops[2], lane);
+    int64_t offset = int32_t(warp.get(inst.ops[3], lane));
+    int64_t left = offset < 0 ? -offset : offset, step = offset < 0 ? -1 : 1;
+    if (!offset)
+      return base < 32 && mask >> base & 1 ? base : ~uint32_t(0);
+    for (int64_t bit = base; bit >= 0 && bit < 32; bit += step)
+      if (mask >> bit & 1 && !--left)
+        return bit;
+    return ~uint32_t(0);
+  });
+}
+
 template <typename T>
 void runBfe(Warp &warp, const Inst &inst, LaneMask lanes) {
   const T *a = warp.row<T>(inst.ops[1]);
@@ -313,6 +330,11 @@ static void decodeBrev(Decoder &d) {
       type, [](auto tag) -> Handler { return runUnary<decltype(tag), Brev>; });
 }
 
+static void decodeFns(Decoder &d) {
+  takeOperands(d, d.takeType(), 3);
+  d.inst.run = runFns;
+}
+
 static void decodeBfe(Decoder &d) {
   Type type = d.takeType();
   d.dst(type);
@@ -374,6 +396,7 @@ void addBitInstructions(DecodeTable &table) {
   table["clz"] = decodeCount<Clz>;
   table["bfind"] = decodeCount<Bfind>;
   table["brev"] = decodeBrev;
+  table["fns"] = decodeFns;
   table["bfe"] = decodeBfe;
   table["bfi"] = decodeBfi;
   table["bmsk"] = decodeBmsk;

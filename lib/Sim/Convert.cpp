@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, "cvt". Stochastic rounding is not modelled.
+// PTX ISA, "cvt". Types of six and four bits are in ConvertNarrow.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -332,6 +332,8 @@ static void decodePair(Decoder &d, Conversion conversion, Type to, Type from) {
 }
 
 static void decodeCvt(Decoder &d) {
+  if (decodeNarrowConversion(d))
+    return;
   d.inst.cls = InstClass::Convert;
   Conversion conversion{};
   if (std::optional<Round> round = takeRound(d)) {
@@ -353,9 +355,8 @@ static void decodeCvt(Decoder &d) {
   conversion.from = from;
   if (getElement(from) || to == Type::Pred || from == Type::Pred)
     return;
-  // Registers have at least 16 bits.
-  d.dstWide(getSize(to) == 1 ? Type::B16 : to);
-  d.srcWide(getSize(from) == 1 ? Type::B16 : from);
+  d.dstWide(to);
+  d.srcWide(from);
   if (d.failed())
     return;
   if (ptx::isInteger(to))

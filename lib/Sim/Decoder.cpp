@@ -166,6 +166,18 @@ bool Decoder::decodeKernel() {
   return true;
 }
 
+/// Why an instruction is not modelled, if there is more to say.
+static StringRef getReason(StringRef base) {
+  if (base == "multimem")
+    return ": there is one device only";
+  if (is_contained({"tex", "tld4", "txq", "suld", "sust", "sured", "suq"},
+                   base))
+    return ": there are no textures and surfaces";
+  if (base == "alloca" || base == "stacksave" || base == "stackrestore")
+    return ": the size of the stack must be known";
+  return "";
+}
+
 bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   current = &instruction;
   inst = Inst();
@@ -181,7 +193,7 @@ bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   const DecodeTable &table = getDecodeTable();
   auto it = table.find(base);
   if (it == table.end()) {
-    fail("instruction '" + opcode + "' is not modelled");
+    fail("instruction '" + opcode + "' is not modelled" + getReason(base));
     return false;
   }
   if (instruction.guard) {
