@@ -1,10 +1,11 @@
-"""Records what a GPU gives for the kernels of instruction_cases.py.
+"""Records what a GPU gives for the kernels of the files *_cases.py.
 
-    python check_instructions.py OUTPUT.npz
+    python check_instructions.py OUTPUT.npz [CASES ...]
 
-The file holds, for each case, its results (THREADS x 2 words of 64 bits) and,
-for each kind of inputs, "inputs_KIND". It needs the CUDA driver, Python and
-numpy. `h200_instructions.npz` beside this script was recorded on an H200.
+CASES are names of such files without ".py", all if there are none. The output
+holds, for each case, its results (THREADS x 2 words of 64 bits) and, for each
+kind of inputs, "inputs_KIND". It needs the CUDA driver, Python and numpy. The
+files `h200_*.npz` beside this script were recorded on an H200.
 """
 
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cuda_driver import CudaError, Driver  # noqa: E402
+import case_files  # noqa: E402
 import instruction_cases as cases  # noqa: E402
 
 
@@ -34,20 +36,22 @@ def record(driver, case, module):
 
 
 def main():
-    if len(sys.argv) != 2:
-        print("usage: check_instructions.py OUTPUT.npz", file=sys.stderr)
+    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(case_files.FILES):
+        print(f"usage: check_instructions.py OUTPUT.npz [{' | '.join(case_files.FILES)} ...]",
+              file=sys.stderr)
         return 1
+    selected = case_files.load(sys.argv[2:])
     try:
         driver = Driver()
-        module = driver.load_module(cases.module(cases.CASES).encode())
-        arrays = {case.name: record(driver, case, module) for case in cases.CASES}
+        module = driver.load_module(cases.module(selected).encode())
+        arrays = {case.name: record(driver, case, module) for case in selected}
     except (CudaError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    for kind in {case.kind for case in cases.CASES}:
+    for kind in {case.kind for case in selected}:
         arrays[f"inputs_{kind}"] = cases.inputs(kind)
     np.savez_compressed(sys.argv[1], **arrays)
-    print(f"{len(cases.CASES)} cases on {driver.name}")
+    print(f"{len(selected)} cases on {driver.name}")
     return 0
 
 
