@@ -63,7 +63,8 @@ void Warp::checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
                       knowledge,
                       foreign,
                       inst.strength,
-                      inst.scope == MemoryScope::Device};
+                      inst.scope == MemoryScope::Device,
+                      inst.isNonCoherent};
   std::optional<GlobalConflict> conflict;
   if (kind != AccessKind::Store)
     conflict = shadow.read(access, address, bytes);
@@ -74,15 +75,17 @@ void Warp::checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
   }
   if (!conflict)
     return;
-  report(
-      FindingKind::Race, inst, lane, address + conflict->byte,
-      getVerb(kind) + " of global memory without order after a " +
-          (conflict->earlierIsWrite ? "write" : "read") + " by thread " +
-          formatPlace(block.getThread(conflict->thread)) +
-          (conflict->block == block.linearIndex
-               ? ""
-               : " of block " + formatPlace(block.getIndex(conflict->block))) +
-          " in line " + Twine(kernel.code[conflict->pc].line));
+  std::string message = getVerb(kind).str();
+  if (inst.isNonCoherent)
+    message = "non-coherent read of global memory after a ";
+  else
+    message += " of global memory without order after a ";
+  message += conflict->earlierIsWrite ? "write" : "read";
+  message += " by thread " + formatPlace(block.getThread(conflict->thread));
+  if (conflict->block != block.linearIndex)
+    message += " of block " + formatPlace(block.getIndex(conflict->block));
+  report(FindingKind::Race, inst, lane, address + conflict->byte,
+         message + " in line " + Twine(kernel.code[conflict->pc].line));
 }
 
 uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,

@@ -8,7 +8,6 @@
 #include "GlobalShadow.h"
 
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemAlloc.h"
 
 #include <cstring>
 
@@ -51,7 +50,8 @@ GlobalShadow::GlobalShadow(Device::Impl &device, const Kernel &kernel,
     // Large pieces are zero without being touched.
     size_t count = (buffer.size >> shift) + 1;
     buffers.back().cells.reset(
-        static_cast<Cell *>(safe_calloc(count, sizeof(Cell))));
+        static_cast<Cell *>(std::calloc(count, sizeof(Cell))));
+    outOfMemory |= !buffers.back().cells;
   }
 }
 
@@ -112,7 +112,7 @@ GlobalShadow::readCell(Cell &cell, const GlobalAccess &access) {
     }
   }
   uint64_t write = cell.write.load();
-  if (!write || isOrdered(write, access) ||
+  if (!write || (!access.isNonCoherent && isOrdered(write, access)) ||
       areBothStrong(write & kStrong, write & kOfDevice,
                     getBlock(write) == access.block, access))
     return std::nullopt;

@@ -33,6 +33,8 @@ struct GlobalAccess {
   Strength strength;
   /// Strong for the threads of other blocks as well.
   bool ofDevice;
+  /// Not ordered behind any write, not even the thread's own.
+  bool isNonCoherent;
 };
 
 /// The access that another one conflicts with.
@@ -47,6 +49,9 @@ class GlobalShadow {
 public:
   /// `concurrent`: several host threads run blocks.
   GlobalShadow(Device::Impl &device, const Kernel &kernel, bool concurrent);
+
+  /// Whether there is memory for it.
+  explicit operator bool() const { return !outOfMemory; }
 
   /// Notes an access; returns the first conflict. Writes of what `current`
   /// holds already do not conflict.
@@ -103,7 +108,7 @@ private:
     unsigned shift = 0; // of a cell's bytes
   };
   std::vector<Cells> buffers;
-  bool concurrent;
+  bool concurrent, outOfMemory = false;
   std::atomic<bool> raceBetweenBlocks{false};
 };
 

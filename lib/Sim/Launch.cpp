@@ -150,13 +150,17 @@ private:
 };
 } // namespace
 
-/// Runs all blocks on `jobs` host threads. Returns false if the findings may
+/// Runs all blocks on `jobs` host threads. Returns whether the findings may
 /// depend on their order.
-static bool runBlocks(Launch launch, uint64_t numBlocks, unsigned jobs,
-                      LaunchResult &result) {
+static Expected<bool> runBlocks(Launch launch, uint64_t numBlocks,
+                                unsigned jobs, LaunchResult &result) {
   std::optional<GlobalShadow> shadow;
   if (launch.options.sanitize) {
     shadow.emplace(launch.device, launch.kernel, jobs > 1);
+    if (!*shadow)
+      return createStringError("kernel '" + launch.kernel.name +
+                               "': too little memory to look for races in the "
+                               "memory that it may write");
     launch.globalShadow = &*shadow;
   }
   std::atomic<uint64_t> next{0};
@@ -167,8 +171,9 @@ static bool runBlocks(Launch launch, uint64_t numBlocks, unsigned jobs,
     for (uint64_t index; (index = next++) < numBlocks;) {
       if (!block)
         block = std::make_unique<Block>(launch);
-      // Any order is allowed; seeds use another one.
-      block->run(launch.options.seed & 1 ? numBlocks - 1 - index : index);
+      // Seeds use another order, unless blocks may wait for earlier ones.
+      bool reversed = launch.options.seed & 1 && !launch.kernel.ordersBlocks;
+      block->run(reversed ? numBlocks - 1 - index : index);
     }
     if (!block)
       return;
@@ -187,7 +192,7 @@ static bool runBlocks(Launch launch, uint64_t numBlocks, unsigned jobs,
   }
   for (auto &[key, found] : findings)
     result.findings.push_back(std::move(found.finding));
-  return !shadow || !shadow->hasRaceBetweenBlocks();
+  return shadow && shadow->hasRaceBetweenBlocks();
 }
 
 Expected<LaunchResult>
@@ -230,12 +235,15 @@ Program::launch(StringRef name, const LaunchOptions &options,
   if (jobs > 1 && options.sanitize)
     snapshot.emplace(device->getImpl());
   LaunchResult before = result;
-  if (!runBlocks(launch, numBlocks, jobs, result) && snapshot) {
+  Expected<bool> dependsOnOrder = runBlocks(launch, numBlocks, jobs, result);
+  if (dependsOnOrder && *dependsOnOrder && snapshot) {
     // Findings are to be those of the plain order.
     snapshot->restore();
     result = std::move(before);
-    runBlocks(launch, numBlocks, 1, result);
+    dependsOnOrder = runBlocks(launch, numBlocks, 1, result);
   }
+  if (!dependsOnOrder)
+    return dependsOnOrder.takeError();
   llvm::sort(result.findings, [](const Finding &a, const Finding &b) {
     return std::pair(a.line, a.kind) < std::pair(b.line, b.kind);
   });

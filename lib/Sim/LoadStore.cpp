@@ -125,26 +125,11 @@ bool takeCacheHints(Decoder &d) {
   bool hasPolicy = false;
   if (d.take("L2::cache_hint"))
     hasPolicy = true;
-  while (d.takeOneOf({"nc",
-                      "ca",
-                      "cg",
-                      "cs",
-                      "lu",
-                      "cv",
-                      "wb",
-                      "wt",
-                      "L1::evict_normal",
-                      "L1::evict_unchanged",
-                      "L1::evict_first",
-                      "L1::evict_last",
-                      "L1::no_allocate",
-                      "L2::evict_normal",
-                      "L2::evict_first",
-                      "L2::evict_last",
-                      "L2::64B",
-                      "L2::128B",
-                      "L2::256B",
-                      "unified"}))
+  while (d.takeOneOf({"ca", "cg", "cs", "lu", "cv", "wb", "wt",
+                      "L1::evict_normal", "L1::evict_unchanged",
+                      "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+                      "L2::evict_normal", "L2::evict_first", "L2::evict_last",
+                      "L2::64B", "L2::128B", "L2::256B", "unified"}))
     ;
   return hasPolicy;
 }
@@ -170,6 +155,7 @@ MemoryScope takeScope(Decoder &d) {
 }
 
 static void decodeAccess(Decoder &d, bool isLoad) {
+  d.inst.isNonCoherent = d.take("nc");
   bool hasPolicy = takeCacheHints(d);
   takeStrength(d);
   d.inst.space = takeSpace(d).value_or(Space::Generic);

@@ -111,8 +111,10 @@ void Warp::fence(bool ofDevice) {
 
 void Warp::orderAccesses(const Inst &inst, LaneMask active,
                          const uint64_t *addresses, bool reads, bool writes) {
+  // Without order between blocks other host threads run blocks too.
   ReleaseMap &ofBlock = block.releases,
-             &ofAll = block.launch.globalShadow->releases;
+             &ofAll = kernel.ordersBlocks ? block.launch.globalShadow->releases
+                                          : block.releases;
   bool ofDevice = inst.scope == MemoryScope::Device;
   auto read = [&](uint64_t address) {
     if (auto it = ofBlock.find(address); it != ofBlock.end()) {
@@ -121,6 +123,8 @@ void Warp::orderAccesses(const Inst &inst, LaneMask active,
       else
         fences.ofBlock.join(it->second);
     }
+    if (!kernel.ordersBlocks)
+      return;
     auto it = ofAll.find(address);
     if (it == ofAll.end())
       return;

@@ -93,6 +93,8 @@ struct Inst {
   Strength strength = Strength::Weak;
   MemoryScope scope = MemoryScope::Device;
   bool acquires = false, releases = false;
+  /// ld.global.nc: of memory that nothing writes while the kernel runs.
+  bool isNonCoherent = false;
   bool signExtend = false;
   uint8_t bytes = 0, count = 1, address = 0;
   int64_t displacement = 0;

@@ -138,6 +138,20 @@ TEST(SimGlobalRaceTest, WarpsAndLanes) {
             std::vector<FindingKind>{FindingKind::Race});
 }
 
+TEST(SimGlobalRaceTest, NonCoherentReads) {
+  // Of what the kernel wrote, whatever order there is.
+  expectRace("st.global.b32 [%rd10], %r0;\n"
+             "bar.sync 0;\n"
+             "ld.global.nc.b32 %r3, [%rd10];",
+             grid(2), 2,
+             "non-coherent read of global memory after a write by thread "
+             "(0, 0, 0) in line 30");
+  expectClean("st.global.b32 [%rd10], %r0;\n"
+              "bar.sync 0;\n"
+              "ld.global.nc.b32 %r3, [%rd0];",
+              grid(2));
+}
+
 TEST(SimGlobalRaceTest, WriteAfterReads) {
   std::string text = "st.global.b32 [%rd10], %r0;\n"
                      "bar.sync 0;\n"
