@@ -16,9 +16,9 @@
 |* workspace, streams are ignored, and mamba_call_launch returns when the     *|
 |* results are there.                                                         *|
 |*                                                                            *|
-|* The library allocates no device memory except for the code of the kernels, *|
-|* does not synchronize, and queues nothing but kernels, so that a CUDA graph *|
-|* can capture a launch.                                                      *|
+|* The library allocates no device memory except for the code of the kernels  *|
+|* and some zeros, does not synchronize, and queues nothing but kernels, so   *|
+|* that a CUDA graph can capture a launch.                                    *|
 |*                                                                            *|
 |* Threads: a bundle and its functions may be used by several threads at      *|
 |* once, on several devices. A mamba_call belongs to one thread at a time.    *|
@@ -163,8 +163,9 @@ mamba_call_create(const mamba_function *function, mamba_call **call);
 MAMBA_RUNTIME_EXPORT void mamba_call_destroy(mamba_call *call);
 
 /* Binds an array to the argument `name`, in place of the one before. `address`
-   is a device address, a multiple of 16; it may be null if the array has no
-   elements, and until the launch (sizes alone answer the queries below).
+   is a device address, a multiple of 16 unless the manifest demands less; it
+   may be null if the array has no elements, and until the launch (sizes alone
+   answer the queries below).
    `sizes` has `rank` elements. `name`, `dtype` and `sizes` are copied. The
    memory stays the caller's and must live until the launches are complete.
    Arrays that the function writes overlap no other.

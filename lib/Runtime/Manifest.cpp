@@ -18,7 +18,8 @@
 namespace mamba::runtime {
 namespace {
 
-constexpr int64_t kVersion = 1;
+/// Version 2 has tensor maps and variants.
+constexpr int64_t kVersion = 2;
 
 std::string quote(const std::string &name) { return "'" + name + "'"; }
 
@@ -82,16 +83,8 @@ public:
     for (const JsonReader &entry : json.elementsOf("constraints"))
       function.constraints.push_back(entry.annotate(
           [&] { return Constraint::parse(entry.string(), function.symbols); }));
-    for (const JsonReader &entry : json.elementsOf("workspace")) {
-      Workspace space{entry.get("name").string(),
-                      readExpression(entry.get("bytes"))};
-      if (!workspaceNames.insert(space.name).second)
-        entry.fail("workspace " + quote(space.name) + " occurs twice");
-      function.workspace.push_back(std::move(space));
-    }
     if (manifest.library.empty())
-      for (const JsonReader &entry : json.get("launches").elements())
-        readLaunch(entry);
+      readVariants();
     function.operations =
         json.has("operations") ? json.get("operations").dump() : "[]";
     return std::move(function);
@@ -128,12 +121,59 @@ private:
     }
   }
 
+  void readVariants() {
+    if (!json.has("variants"))
+      return readVariant(json);
+    for (const JsonReader &entry : json.get("variants").elements())
+      readVariant(entry);
+    if (function.variants.empty())
+      json.get("variants").fail("expected at least one");
+  }
+
+  /// The fields are the function's own if there is one variant.
+  void readVariant(const JsonReader &entry) {
+    variant = Variant();
+    for (const JsonReader &demand : entry.elementsOf("requires"))
+      variant.demands.push_back(
+          {findArgument(demand), readAlignment(demand.get("alignment"))});
+    std::set<std::string> names;
+    for (const JsonReader &space : entry.elementsOf("workspace")) {
+      variant.workspace.push_back(
+          {space.get("name").string(), readExpression(space.get("bytes"))});
+      const std::string &name = variant.workspace.back().name;
+      if (!names.insert(name).second)
+        space.fail("workspace " + quote(name) + " occurs twice");
+    }
+    for (const JsonReader &launch : entry.get("launches").elements())
+      readLaunch(launch);
+    function.variants.push_back(std::move(variant));
+  }
+
+  static uint64_t readAlignment(const JsonReader &entry) {
+    int64_t alignment = entry.integer(1, 256);
+    if (alignment & (alignment - 1))
+      entry.fail("expected a power of two, got " + std::to_string(alignment));
+    return uint64_t(alignment);
+  }
+
+  /// Of the argument that a field names.
+  size_t findArgument(const JsonReader &entry) const {
+    std::string name = entry.get("argument").string();
+    const Argument *argument = function.findArgument(name);
+    if (!argument)
+      entry.fail("there is no argument " + quote(name));
+    return size_t(argument - function.arguments.data());
+  }
+
   void readArgument(const JsonReader &entry) {
     Argument argument;
     argument.name = entry.get("name").string();
     argument.dtype = entry.get("dtype").string();
     argument.elementBytes = readElementBytes(entry.get("dtype"));
     argument.role = readRole(entry.get("role"));
+    argument.alignment = kDeviceAlignment;
+    if (entry.has("alignment"))
+      argument.alignment = readAlignment(entry.get("alignment"));
     if (argument.role != MAMBA_ROLE_INPUT)
       argument.result =
           entry.has("result") ? entry.get("result").string() : argument.name;
@@ -179,26 +219,37 @@ private:
                  launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
     for (const JsonReader &parameter : entry.get("parameters").elements())
       launch.parameters.push_back(readParameter(parameter));
-    function.launches.push_back(std::move(launch));
+    variant.launches.push_back(std::move(launch));
   }
 
   Parameter readParameter(const JsonReader &entry) const {
     std::string kind = entry.get("kind").string();
     if (kind == "i64")
-      return {Parameter::Value, 0, readExpression(entry.get("value"))};
-    if (kind != "pointer")
+      return {Parameter::Value, 0, readExpression(entry.get("value")), {}};
+    if (kind != "pointer" && kind != "tensor_map")
       entry.fail("unknown kind of parameter " + quote(kind));
+    Parameter parameter = readPointer(entry);
+    if (kind == "tensor_map")
+      parameter.map = TensorMap::read(entry, [&](const JsonReader &expression) {
+        return readExpression(expression);
+      });
+    return parameter;
+  }
+
+  Parameter readPointer(const JsonReader &entry) const {
+    Parameter parameter;
     if (entry.has("argument")) {
-      std::string name = entry.get("argument").string();
-      if (const Argument *argument = function.findArgument(name))
-        return {Parameter::Argument,
-                size_t(argument - function.arguments.data())};
-      entry.fail("there is no argument " + quote(name));
+      parameter.kind = Parameter::Argument;
+      parameter.index = findArgument(entry);
+      return parameter;
     }
+    parameter.kind = Parameter::Workspace;
     std::string name = entry.get("workspace").string();
-    for (size_t i = 0; i < function.workspace.size(); ++i)
-      if (function.workspace[i].name == name)
-        return {Parameter::Workspace, i};
+    for (size_t i = 0; i < variant.workspace.size(); ++i)
+      if (variant.workspace[i].name == name) {
+        parameter.index = i;
+        return parameter;
+      }
     entry.fail("there is no workspace " + quote(name));
   }
 
@@ -226,7 +277,8 @@ private:
   Manifest &manifest;
   const JsonReader &json;
   Function function;
-  std::set<std::string> workspaceNames;
+  /// The one that is being read.
+  Variant variant;
 };
 
 void setInfos(Function &function) {
@@ -264,9 +316,7 @@ Manifest readManifest(const std::string &folder) {
   }
   JsonReader top(json, path);
   JsonReader version = top.get("version");
-  if (version.dump() != std::to_string(kVersion))
-    version.fail("expected " + std::to_string(kVersion) + ", got " +
-                 version.dump());
+  version.integer(1, kVersion);
   Manifest manifest;
   manifest.target = top.get("target").string();
   if (manifest.target == "cpu")

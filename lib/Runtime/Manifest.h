@@ -9,13 +9,18 @@
 #define MAMBA_LIB_RUNTIME_MANIFEST_H
 
 #include "Expression.h"
+#include "TensorMap.h"
 #include "mamba-c/Runtime.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mamba::runtime {
+
+/// Of workspace, and of arguments unless the manifest says another.
+constexpr uint64_t kDeviceAlignment = 16;
 
 struct Argument {
   std::string name, dtype;
@@ -24,6 +29,8 @@ struct Argument {
   std::string result;
   std::vector<Expression> shape;
   size_t elementBytes;
+  /// Of the address on a device, in bytes.
+  uint64_t alignment;
 
   /// The same for C; set once the argument has its final place.
   std::vector<const char *> shapeTexts;
@@ -45,6 +52,9 @@ struct Parameter {
   /// Of the argument or workspace.
   size_t index = 0;
   Expression value = Expression::constant(0);
+  /// If not the address of an argument or workspace is passed, but a tensor map
+  /// with this base.
+  std::optional<TensorMap> map;
 };
 
 /// An entry point of a PTX file, with what it needs in any launch.
@@ -63,6 +73,19 @@ struct Launch {
   std::vector<Parameter> parameters;
 };
 
+/// What the address of an argument must be a multiple of.
+struct Demand {
+  size_t argument;
+  uint64_t alignment;
+};
+
+/// A way to run a function.
+struct Variant {
+  std::vector<Demand> demands;
+  std::vector<Workspace> workspace;
+  std::vector<Launch> launches;
+};
+
 struct Function {
   /// Its place in the manifest.
   size_t index;
@@ -72,8 +95,8 @@ struct Function {
   /// One for each symbol.
   std::vector<SizeSource> sources;
   std::vector<Constraint> constraints;
-  std::vector<Workspace> workspace;
-  std::vector<Launch> launches;
+  /// The best first; none if the function runs on the CPU.
+  std::vector<Variant> variants;
   /// JSON text.
   std::string operations;
 

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Block.h"
+#include "Cluster.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 
@@ -24,27 +26,29 @@ uint8_t *Warp::access(const Inst &inst, unsigned lane, Space space,
     uint64_t window = address & ~(kWindowBytes - 1);
     uint64_t offset = address & (kWindowBytes - 1);
     if (window == kSharedWindow)
-      return accessShared(inst, lane, offset, bytes, kind, value);
+      return accessShared(inst, lane, Space::Generic, address, bytes, kind,
+                          value);
     if (window == kLocalWindow)
       return accessLocal(inst, lane, offset, bytes, kind);
     if (window == kParamWindow)
       return accessParam(inst, lane, offset, bytes, kind);
-    return accessGlobal(inst, lane, address, bytes, kind, value);
+    return accessGlobal(inst, lane, address, bytes, kind, bytes, value);
   }
   switch (space) {
   case Space::Shared:
-    return accessShared(inst, lane, address, bytes, kind, value);
+  case Space::SharedCluster:
+    return accessShared(inst, lane, space, address, bytes, kind, value);
   case Space::Local:
     return accessLocal(inst, lane, address, bytes, kind);
   case Space::Param:
     return accessParam(inst, lane, address, bytes, kind);
   default:
-    return accessGlobal(inst, lane, address, bytes, kind, value);
+    return accessGlobal(inst, lane, address, bytes, kind, bytes, value);
   }
 }
 
 /// Whether [offset, offset + bytes) leaves [0, size).
-static bool isOutside(uint64_t offset, unsigned bytes, uint64_t size) {
+static bool isOutside(uint64_t offset, uint64_t bytes, uint64_t size) {
   return offset > size || size - offset < bytes;
 }
 
@@ -53,15 +57,15 @@ static bool isMisaligned(uint64_t address, unsigned bytes) {
 }
 
 void Warp::checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
-                           unsigned bytes, AccessKind kind,
+                           uint64_t bytes, AccessKind kind,
                            const uint8_t *value, const uint8_t *place) {
   GlobalShadow &shadow = *block.launch.globalShadow;
-  GlobalAccess access{block.linearIndex,
-                      id * kLanes + lane,
-                      pc,
-                      block.shadow.getTime(),
+  Cluster &cluster = block.cluster;
+  GlobalAccess access{cluster.linearIndex,
+                      getClusterThread(lane),
+                      uint32_t(&inst - kernel.code.data()),
+                      cluster.clock.time,
                       knowledge,
-                      foreign,
                       inst.strength,
                       inst.scope == MemoryScope::Device,
                       inst.isNonCoherent};
@@ -80,16 +84,23 @@ void Warp::checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
     message = "non-coherent read of global memory after a ";
   else
     message += " of global memory without order after a ";
-  message += conflict->earlierIsWrite ? "write" : "read";
-  message += " by thread " + formatPlace(block.getThread(conflict->thread));
-  if (conflict->block != block.linearIndex)
-    message += " of block " + formatPlace(block.getIndex(conflict->block));
+  message += conflict->earlierIsWrite ? "write by " : "read by ";
+  if (conflict->cluster == cluster.linearIndex) {
+    message += block.describeThread(conflict->thread);
+  } else {
+    unsigned warp = conflict->thread / kLanes, rank = warp / block.numWarps;
+    message += "thread " +
+               formatPlace(block.getThread(warp % block.numWarps * kLanes +
+                                           conflict->thread % kLanes)) +
+               " of block " +
+               formatPlace(block.getIndex(conflict->cluster, rank));
+  }
   report(FindingKind::Race, inst, lane, address + conflict->byte,
          message + " in line " + Twine(kernel.code[conflict->pc].line));
 }
 
 uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
-                            unsigned bytes, AccessKind kind,
+                            uint64_t bytes, AccessKind kind, unsigned alignment,
                             const uint8_t *value) {
   Buffer *buffer = block.launch.device.lookup(address);
   if (!buffer) {
@@ -107,7 +118,7 @@ uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
                Twine(buffer->size));
     return nullptr;
   }
-  if (isMisaligned(address, bytes)) {
+  if (isMisaligned(address, alignment)) {
     report(FindingKind::Misaligned, inst, lane, address,
            getVerb(kind) + " of " + Twine(bytes) + " bytes at byte " +
                Twine(offset) + " of '" + buffer->name + "'");
@@ -128,7 +139,7 @@ uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
     return buffer->data + offset;
   uint8_t *flags = &buffer->written[offset];
   if (kind != AccessKind::Store)
-    for (unsigned i = 0; i != bytes; ++i)
+    for (uint64_t i = 0; i != bytes; ++i)
       if (!flags[i]) {
         report(FindingKind::UninitializedRead, inst, lane, address,
                "byte " + Twine(offset + i) + " of '" + buffer->name +
@@ -140,47 +151,100 @@ uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
   return buffer->data + offset;
 }
 
-uint8_t *Warp::accessShared(const Inst &inst, unsigned lane, uint64_t address,
-                            unsigned bytes, AccessKind kind,
-                            const uint8_t *value) {
-  uint64_t offset = address - kSharedStart;
-  if (isOutside(offset, bytes, block.shared.size())) {
+std::optional<SharedPlace> Warp::resolveShared(const Inst &inst, unsigned lane,
+                                               Space space, uint64_t address,
+                                               uint64_t bytes,
+                                               unsigned alignment,
+                                               StringRef what) {
+  uint64_t local = address;
+  bool isShared = true;
+  if (space == Space::Generic) {
+    isShared = (address & ~(kWindowBytes - 1)) == kSharedWindow;
+    local &= kWindowBytes - 1;
+  }
+  uint64_t rank = local >> kSharedBits;
+  uint64_t offset =
+      (local & maskTrailingOnes<uint64_t>(kSharedBits)) - kSharedStart;
+  Cluster &cluster = block.cluster;
+  if (!isShared || rank >= cluster.blocks.size() ||
+      (rank != block.rank && space == Space::Shared)) {
     report(FindingKind::OutOfBounds, inst, lane, address,
-           getVerb(kind) + " of " + Twine(bytes) +
+           what + " of " + Twine(bytes) + " bytes " +
+               (isShared ? "of shared memory that is not the block's"
+                         : "outside of shared memory"));
+    return std::nullopt;
+  }
+  Block &owner = *cluster.blocks[rank];
+  if (rank != block.rank && !owner.isLive()) {
+    report(FindingKind::OutOfBounds, inst, lane, address,
+           what + " of shared memory of block " + Twine(rank) +
+               " of the cluster, which has exited");
+    return std::nullopt;
+  }
+  if (isOutside(offset, bytes, owner.shared.size())) {
+    report(FindingKind::OutOfBounds, inst, lane, address,
+           what + " of " + Twine(bytes) +
                " bytes of shared memory, which ends at 0x" +
-               Twine::utohexstr(kSharedStart + block.shared.size()));
-    return nullptr;
+               Twine::utohexstr(kSharedStart + owner.shared.size()));
+    return std::nullopt;
   }
-  if (isMisaligned(address, bytes)) {
+  if (isMisaligned(address, alignment)) {
     report(FindingKind::Misaligned, inst, lane, address,
-           getVerb(kind) + " of " + Twine(bytes) + " bytes of shared memory");
-    return nullptr;
+           what + " of " + Twine(bytes) + " bytes of shared memory" +
+               (alignment == bytes
+                    ? ""
+                    : ", expected a multiple of " + std::to_string(alignment)));
+    return std::nullopt;
   }
-  uint8_t *place = block.shared.data() + offset;
-  if (!block.launch.options.sanitize)
-    return place;
+  return SharedPlace{&owner, offset};
+}
 
-  Access access{id * kLanes + lane, pc, knowledge,
+uint8_t *Warp::accessShared(const Inst &inst, unsigned lane, Space space,
+                            uint64_t address, unsigned bytes, AccessKind kind,
+                            const uint8_t *value) {
+  std::optional<SharedPlace> place =
+      resolveShared(inst, lane, space, address, bytes, bytes, getVerb(kind));
+  if (!place)
+    return nullptr;
+  Block &owner = *place->block;
+  if (block.launch.options.sanitize) {
+    if (owner.mbarriers.overlaps(place->offset, bytes))
+      report(FindingKind::BarrierMisuse, inst, lane, address,
+             getVerb(kind) + " of an mbarrier object");
+    noteShared(inst, lane, *place, address, bytes, kind, value);
+  }
+  return owner.shared.data() + place->offset;
+}
+
+void Warp::noteShared(const Inst &inst, unsigned lane, const SharedPlace &place,
+                      uint64_t address, unsigned bytes, AccessKind kind,
+                      const uint8_t *value) {
+  Shadow &shadow = place.block->shadow;
+  Access access{getClusterThread(lane), pc, knowledge,
                 kind == AccessKind::Atomic || inst.strength != Strength::Weak};
   std::optional<Conflict> conflict, second;
   if (kind != AccessKind::Store)
-    conflict = block.shadow.read(access, offset, bytes);
+    conflict = shadow.read(access, place.offset, bytes);
+  if (kind != AccessKind::Load && place.block->isBeingRead(place.offset, bytes))
+    report(FindingKind::InFlight, inst, lane, address,
+           getVerb(kind) +
+               " of bytes that an asynchronous copy may still read");
   if (kind != AccessKind::Load)
-    second = block.shadow.write(access, offset, bytes, value, place);
+    second = shadow.write(access, place.offset, bytes, value,
+                          place.block->shared.data() + place.offset);
   if (!conflict)
     conflict = second;
   if (!conflict)
-    return place;
+    return;
   if (conflict->kind == Conflict::Unwritten) {
     report(FindingKind::UninitializedRead, inst, lane, address + conflict->byte,
            "byte of shared memory was not written");
-    return place;
+    return;
   }
-  std::string earlier =
-      (Twine(conflict->earlierIsWrite ? "write" : "read") + " by thread " +
-       formatPlace(block.getThread(conflict->thread)) + " in line " +
-       Twine(kernel.code[conflict->pc].line))
-          .str();
+  std::string earlier = (Twine(conflict->earlierIsWrite ? "write" : "read") +
+                         " by " + block.describeThread(conflict->thread) +
+                         " in line " + Twine(kernel.code[conflict->pc].line))
+                            .str();
   if (conflict->kind == Conflict::InFlight)
     report(FindingKind::InFlight, inst, lane, address + conflict->byte,
            getVerb(kind) +
@@ -188,7 +252,6 @@ uint8_t *Warp::accessShared(const Inst &inst, unsigned lane, uint64_t address,
   else
     report(FindingKind::Race, inst, lane, address + conflict->byte,
            getVerb(kind) + " without order after a " + earlier);
-  return place;
 }
 
 uint8_t *Warp::accessLocal(const Inst &inst, unsigned lane, uint64_t address,

@@ -12,12 +12,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "Block.h"
+#include "BulkCopy.h"
 #include "LoadStore.h"
 #include "Select.h"
 
 using namespace llvm;
 
 namespace mamba::sim {
+
+void Warp::finishCopy(const PendingCopy &copy) {
+  uint64_t offset = copy.destination;
+  uint8_t *place = block.shared.data() + offset;
+  std::memset(place, 0, copy.bytes);
+  if (copy.source)
+    std::memcpy(place, copy.source, copy.sourceBytes);
+  if (block.launch.options.sanitize) {
+    Access access{getClusterThread(copy.lane), copy.pc, knowledge, false};
+    block.shadow.land(access, offset, copy.bytes);
+  }
+}
 
 void Warp::finishCopies(LaneMask active, uint32_t keepGroups,
                         bool uncommitted) {
@@ -27,18 +40,18 @@ void Warp::finishCopies(LaneMask active, uint32_t keepGroups,
     bool isCommitted = copy.group < committed[copy.lane];
     bool waits = uncommitted || (isCommitted && copy.group + keepGroups <
                                                     committed[copy.lane]);
-    if (!waits)
-      return false;
-    uint64_t offset = copy.destination - kSharedStart;
-    uint8_t *place = block.shared.data() + offset;
-    std::memset(place, 0, copy.bytes);
-    if (copy.source)
-      std::memcpy(place, copy.source, copy.sourceBytes);
-    if (block.launch.options.sanitize) {
-      Access access{id * kLanes + copy.lane, copy.pc, knowledge, false};
-      block.shadow.land(access, offset, copy.bytes);
-    }
-    return true;
+    if (waits)
+      finishCopy(copy);
+    return waits;
+  });
+}
+
+void Warp::finishCopiesUpTo(unsigned lane, uint32_t serial) {
+  erase_if(copies, [&](const PendingCopy &copy) {
+    bool waits = copy.lane == lane && copy.serial < serial;
+    if (waits)
+      finishCopy(copy);
+    return waits;
   });
 }
 
@@ -69,16 +82,11 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
   forLanes(lanes, [&](unsigned lane) {
     unsigned size = getSize(lane);
     uint64_t destination = destinations[lane];
-    if (destination < kSharedStart ||
-        destination + inst.bytes > kSharedStart + block.shared.size() ||
-        destination % inst.bytes) {
-      warp.report(destination % inst.bytes ? FindingKind::Misaligned
-                                           : FindingKind::OutOfBounds,
-                  inst, lane, destination,
-                  "asynchronous copy of " + Twine(unsigned(inst.bytes)) +
-                      " bytes to shared memory");
+    std::optional<SharedPlace> place =
+        warp.resolveShared(inst, lane, Space::Shared, destination, inst.bytes,
+                           inst.bytes, "asynchronous copy");
+    if (!place)
       return;
-    }
     if (sources[lane] % inst.bytes) {
       warp.report(FindingKind::Misaligned, inst, lane, sources[lane],
                   "asynchronous copy of " + Twine(unsigned(inst.bytes)) +
@@ -97,9 +105,10 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
         source = byte;
     }
     if (block.launch.options.sanitize) {
-      Access access{warp.id * kLanes + lane, warp.pc, warp.knowledge, false};
-      if (std::optional<Conflict> conflict = block.shadow.startCopy(
-              access, destination - kSharedStart, inst.bytes))
+      Access access{warp.getClusterThread(lane), warp.pc, warp.knowledge,
+                    false};
+      if (std::optional<Conflict> conflict =
+              block.shadow.startCopy(access, place->offset, inst.bytes))
         warp.report(FindingKind::Race, inst, lane, destination + conflict->byte,
                     Twine("asynchronous copy without order after a ") +
                         (conflict->earlierIsWrite ? "write" : "read") +
@@ -107,7 +116,8 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
                         Twine(warp.kernel.code[conflict->pc].line));
     }
     warp.copies.push_back({uint8_t(lane), inst.bytes, uint8_t(size),
-                           warp.committed[lane], warp.pc, destination, source});
+                           warp.committed[lane], warp.pc, place->offset, source,
+                           warp.numCopies++});
   });
 }
 
@@ -121,8 +131,15 @@ static void runWait(Warp &warp, const Inst &inst, LaneMask lanes) {
 
 static void decodeCopy(Decoder &d) {
   d.inst.cls = InstClass::AsyncCopy;
+  bool reduces = d.take("reduce");
   if (!d.take("async"))
     return;
+  if (d.take("bulk"))
+    return decodeBulk(d, reduces);
+  if (reduces)
+    return;
+  if (d.take("mbarrier"))
+    return decodeCopyArrive(d);
   if (d.take("commit_group")) {
     d.inst.run = runCommit;
     return;

@@ -10,77 +10,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AtomicOperations.h"
 #include "Block.h"
-#include "FloatModes.h"
 #include "LoadStore.h"
-
-#include <atomic>
 
 using namespace llvm;
 
 namespace mamba::sim {
 
+using namespace atomic;
+
 namespace {
-
-/// `Inst::mode`.
-enum Operation : uint8_t { Add, Min, Max, And, Or, Xor, Exch, Cas, Inc, Dec };
-
-template <typename T> T computeInteger(uint8_t operation, T old, T b, T c) {
-  switch (operation) {
-  case Add:
-    return T(uint64_t(old) + uint64_t(b));
-  case Min:
-    return std::min(old, b);
-  case Max:
-    return std::max(old, b);
-  case And:
-    return old & b;
-  case Or:
-    return old | b;
-  case Xor:
-    return old ^ b;
-  case Exch:
-    return b;
-  case Cas:
-    return old == b ? c : old;
-  case Inc:
-    return old >= b ? T(0) : T(old + 1);
-  default:
-    return old == 0 || old > b ? b : T(old - 1);
-  }
-}
-
-template <typename T> T computeFloat(uint8_t operation, T old, T b, T c) {
-  if (operation == Add)
-    return canonical(old + b);
-  if (operation == Exch)
-    return b;
-  return minMax(old, b, operation == Max, false);
-}
-
-template <bool isBF16>
-uint16_t computeHalf(uint8_t operation, uint16_t old, uint16_t b, uint16_t) {
-  auto decode = isBF16 ? decodeBF16 : decodeF16;
-  double x = decode(old), y = decode(b);
-  double result =
-      operation == Add ? addToOdd(x, y) : minMax(x, y, operation == Max, false);
-  return encode(result, isBF16 ? kBF16 : kF16);
-}
-
-/// Holds the lock that stands for an address of global memory.
-class Lock {
-public:
-  Lock(Warp &warp, const void *place)
-      : flag(warp.block.launch.device
-                 .locks[reinterpret_cast<uintptr_t>(place) / 16 % 64]) {
-    while (flag.test_and_set(std::memory_order_acquire))
-      ;
-  }
-  ~Lock() { flag.clear(std::memory_order_release); }
-
-private:
-  std::atomic_flag &flag;
-};
 
 /// `count` elements of T in each of the registers (packed values and vectors).
 template <typename T, auto compute>
@@ -95,7 +35,7 @@ void runAtomic(Warp &warp, const Inst &inst, LaneMask lanes) {
                                  AccessKind::Atomic);
     if (!place)
       return;
-    Lock lock(warp, place);
+    AtomicLock lock(warp.block.launch.device, place);
     for (unsigned r = 0; r != inst.count; ++r) {
       const Opnd *operand = &inst.ops[inst.address + 1 + r];
       T old[4], b[4] = {}, c[4] = {}, result[4];
@@ -148,6 +88,8 @@ static Handler getHandler(Type type) {
 }
 
 static void decodeAtomic(Decoder &d) {
+  if (d.base == "red" && d.take("async"))
+    return decodeAsyncStore(d, /*reduces=*/true);
   d.inst.cls = InstClass::Atomic;
   bool hasPolicy = takeCacheHints(d);
   takeStrength(d);

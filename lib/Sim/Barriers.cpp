@@ -13,7 +13,7 @@
 
 #include "Barriers.h"
 
-#include "Block.h"
+#include "Cluster.h"
 
 using namespace llvm;
 
@@ -48,7 +48,7 @@ std::optional<unsigned> Block::arrive(Warp &warp, const Inst &inst,
     barrier = Barrier();
     barrier.parts.resize(numWarps);
     barrier.hasArrived.resize(numWarps);
-    barrier.knowledge.resize(numWarps);
+    barrier.knowledge.reset(warp.knowledge.seen.size(), 0);
     barrier.expected = expected;
     barrier.ofAll = !operands.count;
   } else if (barrier.expected != expected) {
@@ -57,11 +57,9 @@ std::optional<unsigned> Block::arrive(Warp &warp, const Inst &inst,
   }
 
   // What the warp did so far is known to all who wait.
-  warp.knowledge.set(warp.id, shadow.advance());
-  for (unsigned i = 0; i != numWarps; ++i)
-    barrier.knowledge[i] =
-        std::max(barrier.knowledge[i], warp.knowledge.seen[i]);
-  barrier.foreign.join(warp.foreign);
+  warp.knowledge.set(warp.clusterWarp, cluster.clock.advance());
+  barrier.knowledge.join(warp.knowledge);
+  cluster.notify();
   LaneMask &part = barrier.parts[warp.id];
   unsigned already = llvm::popcount(part);
   barrier.hasArrived[warp.id] = true;
@@ -132,7 +130,6 @@ void Block::complete(Barrier &barrier, unsigned number, const Inst &inst) {
     if (!at)
       continue;
     warp.knowledge.join(barrier.knowledge);
-    warp.foreign.join(barrier.foreign);
   }
   barrier = Barrier();
 }
@@ -161,6 +158,7 @@ void writeBarrierResult(Warp &warp, const Inst &inst, LaneMask lanes,
 }
 
 void Block::threadsExited(Warp &warp) {
+  cluster.checkBarrier();
   for (unsigned number = 0; number != barriers.size(); ++number) {
     Barrier &barrier = barriers[number];
     if (!barrier.expected)

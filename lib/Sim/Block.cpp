@@ -7,21 +7,20 @@
 
 #include "Block.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "Cluster.h"
+
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <numeric>
-#include <random>
 
 using namespace llvm;
 
 namespace mamba::sim {
 
-/// Warp instructions that a warp executes before another one has its turn.
-static constexpr uint64_t kSlice = 4096;
-
-Block::Block(const Launch &launch) : launch(launch), kernel(launch.kernel) {
+Block::Block(const Launch &launch, Cluster &cluster, unsigned rank)
+    : launch(launch), cluster(cluster), kernel(launch.kernel), rank(rank) {
+  const std::array<unsigned, 3> &shape = launch.cluster;
+  indexInCluster = {rank % shape[0], rank / shape[0] % shape[1],
+                    rank / shape[0] / shape[1]};
   const std::array<unsigned, 3> &size = launch.options.block;
   numThreads = size[0] * size[1] * size[2];
   numWarps = divideCeil(numThreads, kLanes);
@@ -31,8 +30,6 @@ Block::Block(const Launch &launch) : launch(launch), kernel(launch.kernel) {
                      ? kernel.dynamicShared + launch.dynamicSharedBytes
                      : kernel.staticShared;
   shared.resize(end - kSharedStart);
-  if (launch.options.sanitize)
-    shadow.resize(shared.size(), numWarps);
   warpExecutions.resize(kernel.code.size());
   threadExecutions.resize(kernel.code.size());
 }
@@ -41,6 +38,20 @@ std::array<unsigned, 3> Block::getThread(unsigned linear) const {
   const std::array<unsigned, 3> &size = launch.options.block;
   return {linear % size[0], linear / size[0] % size[1],
           linear / size[0] / size[1]};
+}
+
+std::string Block::describeThread(uint32_t clusterThread) const {
+  unsigned warp = clusterThread / kLanes;
+  if (warp == cluster.getCopyWarp())
+    return "an asynchronous copy";
+  std::array<unsigned, 3> thread =
+      getThread(warp % numWarps * kLanes + clusterThread % kLanes);
+  std::string text = ("thread (" + Twine(thread[0]) + ", " + Twine(thread[1]) +
+                      ", " + Twine(thread[2]) + ")")
+                         .str();
+  if (warp / numWarps != rank)
+    text += (" of block " + Twine(warp / numWarps) + " of the cluster").str();
+  return text;
 }
 
 void Block::report(FindingKind kind, const Inst &inst, unsigned thread,
@@ -79,7 +90,16 @@ static uint64_t getThreadValue(StringRef name, unsigned lane,
       .Default(0);
 }
 
+static std::array<unsigned, 3> divide(const std::array<unsigned, 3> &a,
+                                      const std::array<unsigned, 3> &b) {
+  return {a[0] / b[0], a[1] / b[1], a[2] / b[2]};
+}
+
 void Block::fillSpecials(Warp &warp) {
+  for (const Opnd &row : kernel.sharedAddresses)
+    for (unsigned lane = 0; rank && lane != kLanes; ++lane)
+      warp.set(row, lane,
+               warp.get(row, lane) + (uint64_t(rank) << kSharedBits));
   for (const SpecialRow &special : kernel.specials) {
     StringRef vector = StringRef(special.name).split('.').first;
     StringRef component = StringRef(special.name).split('.').second;
@@ -88,7 +108,8 @@ void Block::fillSpecials(Warp &warp) {
       return component == "w" ? other : value[axis];
     };
     if (special.row.isPredicate) {
-      warp.setPredicate(special.row, kAllLanes, 0);
+      warp.setPredicate(special.row, kAllLanes,
+                        launch.isExplicitCluster ? kAllLanes : 0);
       continue;
     }
     std::optional<uint64_t> uniform =
@@ -96,13 +117,13 @@ void Block::fillSpecials(Warp &warp) {
             .Case("%ntid", get(launch.options.block, 1))
             .Case("%ctaid", get(index, 0))
             .Case("%nctaid", get(launch.options.grid, 1))
-            // Every block is its own cluster.
-            .Case("%clusterid", get(index, 0))
-            .Case("%nclusterid", get(launch.options.grid, 1))
-            .Case("%cluster_ctaid", 0)
-            .Case("%cluster_nctaid", 1)
-            .Case("%cluster_ctarank", 0)
-            .Case("%cluster_nctarank", 1)
+            .Case("%clusterid", get(divide(index, launch.cluster), 0))
+            .Case("%nclusterid",
+                  get(divide(launch.options.grid, launch.cluster), 1))
+            .Case("%cluster_ctaid", get(indexInCluster, 0))
+            .Case("%cluster_nctaid", get(launch.cluster, 1))
+            .Case("%cluster_ctarank", rank)
+            .Case("%cluster_nctarank", cluster.blocks.size())
             .Case("%warpid", warp.id)
             .Case("%nwarpid", numWarps)
             .Case("%smid", 0)
@@ -119,106 +140,77 @@ void Block::fillSpecials(Warp &warp) {
   }
 }
 
-std::array<unsigned, 3> Block::getIndex(uint64_t linear) const {
-  const std::array<unsigned, 3> &grid = launch.options.grid;
-  return {unsigned(linear % grid[0]), unsigned(linear / grid[0] % grid[1]),
-          unsigned(linear / grid[0] / grid[1])};
+std::array<unsigned, 3> Block::getIndex(uint64_t clusterIndex,
+                                        unsigned ofRank) const {
+  std::array<unsigned, 3> result;
+  for (unsigned axis = 0; axis != 3; ++axis) {
+    unsigned size = launch.cluster[axis],
+             count = launch.options.grid[axis] / size;
+    result[axis] = clusterIndex % count * size + ofRank % size;
+    clusterIndex /= count;
+    ofRank /= size;
+  }
+  return result;
 }
 
-void Block::run(uint64_t linear) {
-  linearIndex = linear;
-  index = getIndex(linear);
+void Block::start(const std::array<unsigned, 3> &position) {
+  const std::array<unsigned, 3> &grid = launch.options.grid;
+  for (unsigned axis = 0; axis != 3; ++axis)
+    index[axis] = position[axis] + indexInCluster[axis];
+  linearIndex =
+      index[0] + uint64_t(grid[0]) * (index[1] + uint64_t(grid[1]) * index[2]);
   stopped = false;
   executed = 0;
   ++counters.blocks;
   counters.warps += numWarps;
   for (Barrier &barrier : barriers)
     barrier = Barrier();
+  mbarriers.clear();
+  readers.clear();
+  numReads = 0;
   releases.clear();
-  if (launch.options.sanitize)
-    shadow.startBlock();
   // Values that differ from run to run would hide what nobody wrote.
   std::fill(shared.begin(), shared.end(), 0xff);
   for (Warp &warp : warps) {
     unsigned rest = numThreads - warp.id * kLanes;
     warp.start(rest >= kLanes ? kAllLanes : maskTrailingOnes<LaneMask>(rest));
-    warp.knowledge.reset(numWarps, shadow.getTime() - 1);
-    warp.foreign.clear();
-    warp.fences.clear();
+    warp.fenceOrder.clear();
+    warp.knowledge.reset(cluster.getNumWarps() + 1, cluster.clock.time - 1);
     fillSpecials(warp);
   }
-  schedule();
+}
+
+static constexpr unsigned kReadUnit = 16;
+
+void Block::beginRead(uint64_t offset, uint64_t bytes) {
+  readers.resize(shared.size() / kReadUnit + 1);
+  for (uint64_t unit = offset / kReadUnit;
+       unit <= (offset + bytes - 1) / kReadUnit; ++unit)
+    ++readers[unit];
+  ++numReads;
+}
+
+void Block::endRead(uint64_t offset, uint64_t bytes) {
+  for (uint64_t unit = offset / kReadUnit;
+       unit <= (offset + bytes - 1) / kReadUnit; ++unit)
+    --readers[unit];
+  --numReads;
+}
+
+bool Block::isBeingRead(uint64_t offset, uint64_t bytes) const {
+  if (!numReads)
+    return false;
+  for (uint64_t unit = offset / kReadUnit;
+       unit <= (offset + bytes - 1) / kReadUnit; ++unit)
+    if (readers[unit])
+      return true;
+  return false;
+}
+
+void Block::finish() {
   // What is in flight must not be so in the next block.
   for (Warp &warp : warps)
     warp.finishCopies(kAllLanes, 0, /*uncommitted=*/true);
-}
-
-void Block::schedule() {
-  std::vector<unsigned> order(numWarps);
-  std::iota(order.begin(), order.end(), 0);
-  std::mt19937_64 random(launch.options.seed * 0x9e3779b97f4a7c15 +
-                         linearIndex);
-  std::vector<bool> done(numWarps);
-  unsigned numDone = 0;
-  while (numDone != numWarps && !stopped) {
-    if (launch.options.seed)
-      std::shuffle(order.begin(), order.end(), random);
-    uint64_t before = executed;
-    for (unsigned id : order) {
-      if (done[id] || stopped)
-        continue;
-      uint64_t slice = launch.options.seed ? 1 + random() % 256 : kSlice;
-      Warp::Status status = warps[id].run(slice);
-      if (executed > launch.options.maxInstructions)
-        reportLimit(warps[id]);
-      if (status != Warp::Status::Done)
-        continue;
-      done[id] = true;
-      ++numDone;
-    }
-    if (executed == before && numDone != numWarps && !stopped) {
-      reportDeadlock();
-      stopped = true;
-    }
-  }
-}
-
-void Block::reportLimit(Warp &warp) {
-  const Inst &inst =
-      warp.groups.empty() ? kernel.code[0] : kernel.code[warp.groups[0].pc];
-  report(FindingKind::Limit, inst, warp.id * kLanes, std::nullopt,
-         "the block executed more than " +
-             Twine(launch.options.maxInstructions) + " warp instructions");
-  stopped = true;
-}
-
-/// One finding with the position of every group of threads that waits.
-void Block::reportDeadlock() {
-  std::string positions;
-  raw_string_ostream os(positions);
-  const Inst *first = nullptr;
-  unsigned thread = 0;
-  for (Warp &warp : warps)
-    for (const Warp::Group &group : warp.groups) {
-      const Inst &inst = kernel.code[group.pc];
-      if (!first) {
-        first = &inst;
-        thread = warp.id * kLanes + countr_zero(group.lanes);
-      }
-      os << "; warp " << warp.id << " lanes 0x"
-         << utohexstr(group.lanes, /*LowerCase=*/true) << " in line "
-         << inst.line;
-      if (group.state == Warp::Group::AtBarrier) {
-        const Barrier &barrier = barriers[group.barrier];
-        os << " at barrier " << unsigned(group.barrier) << " ("
-           << barrier.arrived << " of " << barrier.expected << " threads)";
-      } else {
-        os << " for lanes of its mask";
-      }
-    }
-  if (first)
-    report(FindingKind::Deadlock, *first, thread, std::nullopt,
-           "no thread of the block can go on" + positions);
 }
 
 } // namespace mamba::sim

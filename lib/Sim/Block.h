@@ -9,13 +9,18 @@
 #define MAMBA_LIB_SIM_BLOCK_H
 
 #include "GlobalShadow.h"
+#include "Mbarrier.h"
 #include "Memory.h"
 #include "Warp.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <deque>
 #include <map>
 
 namespace mamba::sim {
+
+class Cluster;
 
 /// What all blocks of a launch share; constant while they run.
 struct Launch {
@@ -27,6 +32,8 @@ struct Launch {
   uint64_t dynamicSharedBytes;
   /// If sanitized.
   GlobalShadow *globalShadow = nullptr;
+  std::array<unsigned, 3> cluster{1, 1, 1};
+  bool isExplicitCluster = false;
 };
 
 /// A named barrier of a block.
@@ -39,8 +46,7 @@ struct Barrier {
   /// any did.
   std::vector<LaneMask> parts;
   std::vector<bool> hasArrived;
-  std::vector<uint32_t> knowledge;
-  View foreign;
+  Knowledge knowledge;
   unsigned population = 0;
   bool all = true, any = false;
 };
@@ -48,12 +54,15 @@ struct Barrier {
 /// "(1, 0, 0)".
 std::string formatPlace(const std::array<unsigned, 3> &place);
 
-/// Runs blocks one after the other on one host thread.
+/// Stands for one block after the other.
 class Block {
 public:
-  explicit Block(const Launch &launch);
+  Block(const Launch &launch, Cluster &cluster, unsigned rank);
 
-  void run(uint64_t linearIndex);
+  /// `position` is the first block of the cluster.
+  void start(const std::array<unsigned, 3> &position);
+  /// All threads have exited, or the block was stopped.
+  void finish();
 
   /// Notes a finding; only the first of its kind at its place is kept.
   void report(FindingKind kind, const Inst &inst, unsigned thread,
@@ -79,12 +88,28 @@ public:
   /// Adds the instructions executed to `counters`.
   void finishCounters();
 
+  /// Whether any thread has not exited.
+  bool isLive() const {
+    return llvm::any_of(warps, [](const Warp &warp) { return warp.getLive(); });
+  }
+
+  // Bytes of shared memory that bulk copies may still read.
+  void beginRead(uint64_t offset, uint64_t bytes);
+  void endRead(uint64_t offset, uint64_t bytes);
+  bool isBeingRead(uint64_t offset, uint64_t bytes) const;
+
   std::array<unsigned, 3> getThread(unsigned linear) const;
-  std::array<unsigned, 3> getIndex(uint64_t linear) const;
+  std::array<unsigned, 3> getIndex(uint64_t clusterIndex,
+                                   unsigned ofRank) const;
+  /// "thread (0, 0, 0)" for a thread as `Shadow` numbers them.
+  std::string describeThread(uint32_t clusterThread) const;
 
   const Launch &launch;
+  Cluster &cluster;
   const Kernel &kernel;
-  std::array<unsigned, 3> index{};
+  /// Place in the grid and in the cluster.
+  std::array<unsigned, 3> index{}, indexInCluster{};
+  unsigned rank;
   uint64_t linearIndex = 0;
   unsigned numThreads, numWarps;
   std::deque<Warp> warps;
@@ -92,6 +117,7 @@ public:
   std::vector<uint8_t> shared;
   Shadow shadow;
   std::array<Barrier, 16> barriers;
+  Mbarriers mbarriers;
   /// For threads of this block only.
   ReleaseMap releases;
   bool stopped = false; // a finding that ends the block
@@ -108,9 +134,9 @@ public:
 
 private:
   void fillSpecials(Warp &warp);
-  void schedule();
-  void reportDeadlock();
-  void reportLimit(Warp &warp);
+  /// By 16 bytes of shared memory: runs of copies that read them.
+  std::vector<uint16_t> readers;
+  unsigned numReads = 0;
   void complete(Barrier &barrier, unsigned number, const Inst &inst);
 };
 

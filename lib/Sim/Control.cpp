@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Barriers.h"
-#include "Block.h"
+#include "Cluster.h"
 #include "LoadStore.h"
 #include "Select.h"
 
@@ -58,6 +58,8 @@ static void decodeBarrier(Decoder &d) {
     d.take("sync");
     return decodeWarpBarrier(d);
   }
+  if (d.base == "barrier" && d.take("cluster"))
+    return decodeClusterBarrier(d);
   d.take("cta");
   d.inst.flag2 = d.take("aligned") || d.base == "bar";
   BarrierMode mode = BarrierMode::Sync;
@@ -87,31 +89,38 @@ static void decodeBarrier(Decoder &d) {
   d.inst.flow = Flow::BlockBarrier;
 }
 
-static void runFence(Warp &warp, const Inst &inst, LaneMask) {
-  if (warp.tracksOrder)
-    warp.fence(inst.scope == MemoryScope::Device);
+static void runFence(Warp &warp, const Inst &inst, LaneMask lanes) {
+  Cluster &cluster = warp.block.cluster;
+  if (inst.releases && warp.tracksOrder)
+    warp.fence(inst.scope);
+  cluster.fences.add(warp, lanes, FenceKind(inst.mode), cluster.clock);
 }
 
-/// All accesses take effect in program order here; fences only matter for what
-/// is a race. membar.cta is fence.sc.cta and so on.
+/// All accesses take effect in program order here, so fences only matter for
+/// what the sanitizer finds. membar.cta is fence.sc.cta and so on.
 static void decodeFence(Decoder &d) {
   d.inst.cls = InstClass::Barrier;
-  bool isProxy = d.opcode.contains(".proxy");
-  if (!isProxy && (d.base == "membar" || d.take("acq_rel") || d.take("sc"))) {
-    if (d.take("gl") || d.take("sys"))
-      d.inst.scope = MemoryScope::Device;
-    else
-      d.inst.scope = takeScope(d);
+  FenceKind kind =
+      d.take("mbarrier_init") ? FenceKind::MbarrierInit : FenceKind::Memory;
+  bool isOther = false; // of no use for shared memory
+  if (d.take("proxy")) {
+    kind = FenceKind::AsyncProxy;
+    isOther =
+        d.take("alias") || d.opcode.contains("tensormap") || d.take("global");
+  }
+  if (kind == FenceKind::Memory) {
+    d.inst.scope = d.take("gl") ? MemoryScope::Device : takeScope(d);
     d.inst.acquires = d.inst.releases = true;
-    d.inst.run = runFence;
-    return;
   }
-  while (d.hasModifiers()) {
-    StringRef modifier = d.takeAny();
-    if (modifier == "mbarrier_init" || modifier.starts_with("tensormap"))
-      return d.fail("'" + d.opcode + "' is not modelled");
+  d.inst.mode = uint8_t(kind);
+  while (d.hasModifiers())
+    d.takeAny();
+  // fence.proxy.tensormap::generic.acquire has an address and a size.
+  if (d.hasOperands()) {
+    d.address();
+    d.constant();
   }
-  d.inst.run = runNothing;
+  d.inst.run = isOther ? runNothing : runFence;
 }
 
 void decodeIgnored(Decoder &d) {

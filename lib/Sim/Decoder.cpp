@@ -8,7 +8,6 @@
 #include "Decoder.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -28,6 +27,8 @@ static const DecodeTable &getDecodeTable() {
     addMemoryInstructions(table);
     addAtomicInstructions(table);
     addAsyncCopyInstructions(table);
+    addMbarrierInstructions(table);
+    addClusterInstructions(table);
     addWarpInstructions(table);
     addControlInstructions(table);
     addMatrixInstructions(table);
@@ -112,6 +113,7 @@ void Decoder::layoutVariables() {
       local += variable.size;
     } else if (variable.space == Space::Shared &&
                used.contains(variable.name)) {
+      sharedSymbols.insert(variable.name);
       if (!variable.size) {
         dynamic.push_back(&variable);
         dynamicAlignment =
@@ -140,6 +142,7 @@ void Decoder::layoutVariables() {
   kernel.requiredBlock = entry.requiredBlock;
   kernel.maximumBlock = entry.maximumBlock;
   kernel.maxRegisters = entry.maxRegisters;
+  kernel.requiredCluster = entry.requiredCluster;
 }
 
 bool Decoder::decodeKernel() {

@@ -18,6 +18,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 
 namespace mamba::sim {
@@ -37,6 +38,8 @@ void addMoveInstructions(DecodeTable &table);
 void addMemoryInstructions(DecodeTable &table);
 void addAtomicInstructions(DecodeTable &table);
 void addAsyncCopyInstructions(DecodeTable &table);
+void addMbarrierInstructions(DecodeTable &table);
+void addClusterInstructions(DecodeTable &table);
 void addWarpInstructions(DecodeTable &table);
 void addControlInstructions(DecodeTable &table);
 void addMatrixInstructions(DecodeTable &table);
@@ -44,6 +47,10 @@ void addMatrixInstructions(DecodeTable &table);
 /// An instruction that concerns timing, resources or caches only: its modifiers
 /// and operands may be anything.
 void decodeIgnored(Decoder &d);
+/// barrier.cluster, from behind "cluster".
+void decodeClusterBarrier(Decoder &d);
+/// st.async and red.async, from behind "async".
+void decodeAsyncStore(Decoder &d, bool reduces);
 /// bar.warp.sync, from behind "warp".
 void decodeWarpBarrier(Decoder &d);
 
@@ -87,6 +94,7 @@ public:
   unsigned srcVector(Type type, bool wide = false);
   /// "[base+offset]": the base becomes a source, inst.address its place.
   void address();
+  void pushAddress(const ptx::Operand &operand);
   /// An integer that is known now.
   int64_t constant();
   /// "%p|%q" as two destinations of which the second may be missing.
@@ -132,9 +140,13 @@ private:
   Opnd makeRow(unsigned bytes, bool isPredicate, llvm::StringRef name,
                LaneMask written);
   Opnd getConstant(uint64_t bits, unsigned bytes, bool isPredicate);
+  Opnd getSharedAddress(uint64_t address, unsigned bytes);
   Opnd getSpecial(llvm::StringRef name);
   std::optional<uint64_t> lookupSymbol(llvm::StringRef name) const;
   bool convertLiteral(const ptx::Operand &operand, Type type, uint64_t &bits);
+  bool isShared(llvm::StringRef symbol) const {
+    return sharedSymbols.contains(symbol);
+  }
 
   const ptx::Module &module;
   const ptx::Entry &entry;
@@ -145,9 +157,11 @@ private:
   llvm::SmallVector<llvm::StringRef> modifiers;
   llvm::SmallVector<Opnd> destinations, sources;
   std::vector<Opnd> registers;
-  std::vector<std::pair<std::pair<uint64_t, unsigned>, Opnd>> constants;
+  std::vector<std::pair<std::pair<uint64_t, unsigned>, Opnd>> constants,
+      sharedAddresses;
   /// Shared, local and parameter variables of this kernel.
   llvm::StringMap<uint64_t> symbols;
+  llvm::StringSet<> sharedSymbols;
 };
 
 /// Orders the basic blocks of a kernel, so that threads of a warp meet again as

@@ -195,18 +195,29 @@ template <typename T> static std::vector<uint8_t> getBytes(T value) {
   return bytes;
 }
 
+std::optional<uint64_t>
+FunctionCall::findAddress(const json::Object &parameter) const {
+  if (std::optional<StringRef> name = parameter.getString("argument"))
+    for (const Argument &argument : arguments)
+      if (argument.name == *name)
+        return argument.address;
+  if (std::optional<StringRef> name = parameter.getString("workspace"))
+    if (auto it = workspace.find(name->str()); it != workspace.end())
+      return it->second;
+  return std::nullopt;
+}
+
 Expected<std::vector<uint8_t>>
 FunctionCall::makeParameter(const json::Object &parameter) {
   StringRef kind = parameter.getString("kind").value_or("");
-  if (kind == "pointer") {
-    if (std::optional<StringRef> name = parameter.getString("argument"))
-      for (const Argument &argument : arguments)
-        if (argument.name == *name)
-          return getBytes(argument.address);
-    if (std::optional<StringRef> name = parameter.getString("workspace"))
-      if (auto it = workspace.find(name->str()); it != workspace.end())
-        return getBytes(it->second);
-    return createStringError("manifest: a pointer to nothing that is known");
+  if (kind == "pointer" || kind == "tensor_map") {
+    std::optional<uint64_t> address = findAddress(parameter);
+    if (!address)
+      return createStringError("manifest: a " +
+                               Twine(kind == "pointer" ? kind : "tensor map") +
+                               " to nothing that is known");
+    return kind == "pointer" ? getBytes(*address)
+                             : makeTensorMap(parameter, *address);
   }
   const json::Value *value = parameter.get("value");
   if (kind == "f32" && value && value->getAsNumber())
@@ -244,12 +255,9 @@ Error FunctionCall::runLaunch(const json::Object &launch, LaunchOptions options,
     return error;
   if (Error error = readSizes("block", options.block))
     return error;
-  std::array<unsigned, 3> cluster = {1, 1, 1};
-  if (Error error = readSizes("cluster", cluster))
+  options.cluster = {1, 1, 1};
+  if (Error error = readSizes("cluster", options.cluster))
     return error;
-  if (cluster != std::array<unsigned, 3>{1, 1, 1})
-    return createStringError("kernel '" + kernel +
-                             "': clusters are not modelled");
   if (is_contained(options.grid, 0u))
     return Error::success();
   Expected<int64_t> shared = getInteger(launch.get("shared_bytes"), 0);

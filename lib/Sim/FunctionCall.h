@@ -50,6 +50,12 @@ private:
                         FunctionRun &run);
   llvm::Expected<std::vector<uint8_t>>
   makeParameter(const llvm::json::Object &parameter);
+  /// TensorParameter.cpp. `base` is the address of the argument.
+  llvm::Expected<std::vector<uint8_t>>
+  makeTensorMap(const llvm::json::Object &parameter, uint64_t base);
+  /// The address of the argument or workspace that a parameter names.
+  std::optional<uint64_t>
+  findAddress(const llvm::json::Object &parameter) const;
   /// An integer or an expression.
   llvm::Expected<int64_t> getInteger(const llvm::json::Value *value,
                                      int64_t missing) const;

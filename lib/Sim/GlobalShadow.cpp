@@ -15,7 +15,7 @@ using namespace llvm;
 
 namespace mamba::sim {
 
-static constexpr unsigned kThreadBits = 10, kTimeBits = 26, kBlockShift = 38;
+static constexpr unsigned kThreadBits = 14, kTimeBits = 26, kClusterShift = 42;
 
 static uint32_t getThread(uint64_t word) {
   return word & maskTrailingOnes<uint64_t>(kThreadBits);
@@ -23,7 +23,9 @@ static uint32_t getThread(uint64_t word) {
 static uint32_t getTime(uint64_t word) {
   return word >> kThreadBits & maskTrailingOnes<uint64_t>(kTimeBits);
 }
-static uint64_t getBlock(uint64_t word) { return (word >> kBlockShift) - 1; }
+static uint64_t getCluster(uint64_t word) {
+  return (word >> kClusterShift) - 1;
+}
 
 /// Bytes of the smallest access to global memory.
 static unsigned getSmallestAccess(const Kernel &kernel) {
@@ -57,17 +59,17 @@ GlobalShadow::GlobalShadow(Device::Impl &device, const Kernel &kernel,
 
 uint64_t GlobalShadow::makeWord(const GlobalAccess &access) {
   return access.thread | uint64_t(access.time) << kThreadBits |
-         (access.block + 1) << kBlockShift;
+         (access.cluster + 1) << kClusterShift;
 }
 
 /// Whether the access of `word` lies before `access`.
 bool GlobalShadow::isOrdered(uint64_t word, const GlobalAccess &access) const {
   uint32_t thread = getThread(word), time = getTime(word);
-  uint64_t block = getBlock(word);
-  if (block != access.block)
-    return !access.foreign.empty() &&
-           access.foreign.knows(block, thread / 32, time);
-  if (thread == access.thread || time <= access.knowledge.seen[thread / 32])
+  uint64_t cluster = getCluster(word);
+  if (cluster != access.cluster)
+    return !access.knowledge.foreign.empty() &&
+           access.knowledge.foreign.knows(cluster, thread / 32, time);
+  if (thread == access.thread || access.knowledge.knows(thread, time))
     return true;
   return thread / 32 == access.thread / 32 &&
          access.knowledge.knowsLane(access.thread % 32, thread % 32, time);
@@ -76,16 +78,16 @@ bool GlobalShadow::isOrdered(uint64_t word, const GlobalAccess &access) const {
 GlobalConflict GlobalShadow::makeConflict(bool earlierIsWrite, uint64_t word,
                                           uint32_t pc,
                                           const GlobalAccess &access) {
-  if (getBlock(word) != access.block)
+  if (getCluster(word) != access.cluster)
     raceBetweenBlocks.store(true, std::memory_order_relaxed);
-  return {earlierIsWrite, getBlock(word), getThread(word), pc, 0};
+  return {earlierIsWrite, getCluster(word), getThread(word), pc, 0};
 }
 
 /// Strong accesses do not race if each includes the other's thread.
-static bool areBothStrong(bool isStrong, bool ofDevice, bool sameBlock,
+static bool areBothStrong(bool isStrong, bool ofDevice, bool sameCluster,
                           const GlobalAccess &access) {
   return isStrong && access.strength != Strength::Weak &&
-         (sameBlock || (ofDevice && access.ofDevice));
+         (sameCluster || (ofDevice && access.ofDevice));
 }
 
 std::optional<GlobalConflict>
@@ -94,13 +96,13 @@ GlobalShadow::readCell(Cell &cell, const GlobalAccess &access) {
     uint64_t word = makeWord(access);
     uint64_t last = cell.read.load(std::memory_order_relaxed);
     if (last) {
-      bool sameBlock = getBlock(last) == access.block;
-      if (!sameBlock || last & kManyBlocks)
+      bool sameCluster = getCluster(last) == access.cluster;
+      if (!sameCluster || last & kManyBlocks)
         word |= kManyBlocks;
-      if (sameBlock && getThread(last) / 32 == access.thread / 32 &&
+      if (sameCluster && getThread(last) / 32 == access.thread / 32 &&
           !isOrdered(last, access))
         word |= kManyLanes;
-      if (getBlock(last) == access.block &&
+      if (getCluster(last) == access.cluster &&
           getThread(last) / 32 == access.thread / 32 &&
           getTime(last) == access.time)
         word |= last & kManyLanes;
@@ -114,7 +116,7 @@ GlobalShadow::readCell(Cell &cell, const GlobalAccess &access) {
   uint64_t write = cell.write.load();
   if (!write || (!access.isNonCoherent && isOrdered(write, access)) ||
       areBothStrong(write & kStrong, write & kOfDevice,
-                    getBlock(write) == access.block, access))
+                    getCluster(write) == access.cluster, access))
     return std::nullopt;
   return makeConflict(true, write, cell.writePc.load(std::memory_order_relaxed),
                       access);
@@ -130,7 +132,7 @@ GlobalShadow::writeCell(Cell &cell, const GlobalAccess &access, bool isSame) {
   cell.writePc.store(access.pc, std::memory_order_relaxed);
   if (last && !isSame && !isOrdered(last, access) &&
       !areBothStrong(last & kStrong, last & kOfDevice,
-                     getBlock(last) == access.block, access))
+                     getCluster(last) == access.cluster, access))
     return makeConflict(true, last, lastPc, access);
 
   uint64_t read = cell.read.load();
@@ -138,7 +140,7 @@ GlobalShadow::writeCell(Cell &cell, const GlobalAccess &access, bool isSame) {
     return std::nullopt;
   uint32_t readPc = cell.readPc.load(std::memory_order_relaxed);
   bool sameThread =
-      getBlock(read) == access.block && getThread(read) == access.thread;
+      getCluster(read) == access.cluster && getThread(read) == access.thread;
   if (!isOrdered(read, access))
     return makeConflict(false, read, readPc, access);
   // Of several readers the last one is known; the others raced if nothing can
@@ -151,12 +153,12 @@ GlobalShadow::writeCell(Cell &cell, const GlobalAccess &access, bool isSame) {
         access.thread % 32 ? access.thread - 1 : access.thread + 1;
     return conflict;
   }
-  if (read & kManyBlocks && access.foreign.empty()) {
+  if (read & kManyBlocks && access.knowledge.foreign.empty()) {
     raceBetweenBlocks.store(true, std::memory_order_relaxed);
     // Any other block will do for the message.
     GlobalConflict conflict = makeConflict(false, read, readPc, access);
-    if (conflict.block == access.block)
-      conflict.block = access.block ? access.block - 1 : 1;
+    if (conflict.cluster == access.cluster)
+      conflict.cluster = access.cluster ? access.cluster - 1 : 1;
     return conflict;
   }
   return std::nullopt;

@@ -16,8 +16,8 @@
 #define MAMBA_LIB_SIM_GLOBALSHADOW_H
 
 #include "Memory.h"
-#include "Order.h"
 #include "Program.h"
+#include "Shadow.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -26,10 +26,11 @@ namespace mamba::sim {
 
 /// Who makes an access.
 struct GlobalAccess {
-  uint64_t block;
-  uint32_t thread, pc, time;
+  uint64_t cluster;
+  /// Of the cluster.
+  uint32_t thread;
+  uint32_t pc, time;
   const Knowledge &knowledge;
-  const View &foreign;
   Strength strength;
   /// Strong for the threads of other blocks as well.
   bool ofDevice;
@@ -40,13 +41,15 @@ struct GlobalAccess {
 /// The access that another one conflicts with.
 struct GlobalConflict {
   bool earlierIsWrite;
-  uint64_t block;
+  uint64_t cluster;
   uint32_t thread, pc;
   unsigned byte; // of the access
 };
 
 class GlobalShadow {
 public:
+  static constexpr uint64_t kMaxClusters = uint64_t(1) << 22;
+
   /// `concurrent`: several host threads run blocks.
   GlobalShadow(Device::Impl &device, const Kernel &kernel, bool concurrent);
 
@@ -69,15 +72,15 @@ public:
   ReleaseMap releases;
 
 private:
-  /// Word: the thread in 10 bits, time in 26, two flags, the block plus one in
-  /// 26; 0 if there was no access.
+  /// Word: the thread of the cluster in 14 bits, time in 26, two flags, the
+  /// cluster plus one in 22; 0 if there was no access.
   struct Cell {
     std::atomic<uint64_t> write, read;
     std::atomic<uint32_t> writePc, readPc;
   };
   /// Of writes: strong, and for whom. Of reads: other lanes or blocks too.
-  static constexpr uint64_t kStrong = uint64_t(1) << 36,
-                            kOfDevice = uint64_t(1) << 37, kManyLanes = kStrong,
+  static constexpr uint64_t kStrong = uint64_t(1) << 40,
+                            kOfDevice = uint64_t(1) << 41, kManyLanes = kStrong,
                             kManyBlocks = kOfDevice,
                             kFlags = kStrong | kOfDevice;
   static uint64_t makeWord(const GlobalAccess &access);

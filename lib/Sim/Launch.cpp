@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Block.h"
+#include "Cluster.h"
 #include "Decoder.h"
 
 #include "llvm/Support/ThreadPool.h"
@@ -21,6 +21,7 @@ namespace mamba::sim {
 /// Of sm_90 and sm_100; smaller architectures are the compiler's concern.
 static constexpr uint64_t kMaxSharedBytes = 232448;
 static constexpr unsigned kMaxThreads = 1024;
+static constexpr unsigned kMaxClusterBlocks = 16;
 
 Program::Program() = default;
 Program::Program(Program &&) = default;
@@ -64,6 +65,14 @@ std::vector<std::string> Program::getKernelNames() const {
   return names;
 }
 
+static std::array<unsigned, 3> getCluster(const Kernel &kernel,
+                                          const LaunchOptions &options) {
+  if (!kernel.requiredCluster)
+    return options.cluster;
+  const std::vector<unsigned> &size = *kernel.requiredCluster;
+  return {size[0], size[1], size[2]};
+}
+
 static Error checkLaunch(const Kernel &kernel, const LaunchOptions &options,
                          ArrayRef<std::vector<uint8_t>> parameters) {
   auto fail = [&](const Twine &message) {
@@ -85,6 +94,19 @@ static Error checkLaunch(const Kernel &kernel, const LaunchOptions &options,
     if (threads > maximum)
       return fail("the block is larger than its .maxntid");
   }
+  std::array<unsigned, 3> cluster = getCluster(kernel, options);
+  if (cluster != options.cluster &&
+      options.cluster != std::array<unsigned, 3>{1, 1, 1})
+    return fail("the cluster differs from its .reqnctapercluster");
+  uint64_t clusterBlocks = 1;
+  for (auto [size, blocks] : zip_equal(cluster, options.grid)) {
+    clusterBlocks *= size;
+    if (!size || blocks % size)
+      return fail("a grid of " + Twine(blocks) + " blocks and a cluster of " +
+                  Twine(size) + " along one axis");
+  }
+  if (clusterBlocks > kMaxClusterBlocks)
+    return fail("a cluster of " + Twine(clusterBlocks) + " blocks");
   if (parameters.size() != kernel.parameters.size())
     return fail("it has " + Twine(kernel.parameters.size()) +
                 " parameters, got " + Twine(parameters.size()));
@@ -150,12 +172,12 @@ private:
 };
 } // namespace
 
-/// Runs all blocks on `jobs` host threads. Returns whether the findings may
+/// Runs all clusters on `jobs` host threads. Returns whether the findings may
 /// depend on their order.
-static Expected<bool> runBlocks(Launch launch, uint64_t numBlocks,
-                                unsigned jobs, LaunchResult &result) {
+static Expected<bool> runClusters(Launch launch, uint64_t numClusters,
+                                  unsigned jobs, LaunchResult &result) {
   std::optional<GlobalShadow> shadow;
-  if (launch.options.sanitize) {
+  if (launch.options.sanitize && numClusters < GlobalShadow::kMaxClusters) {
     shadow.emplace(launch.device, launch.kernel, jobs > 1);
     if (!*shadow)
       return createStringError("kernel '" + launch.kernel.name +
@@ -167,20 +189,22 @@ static Expected<bool> runBlocks(Launch launch, uint64_t numBlocks,
   std::mutex mutex;
   std::map<std::pair<unsigned, uint32_t>, Block::Found> findings;
   auto work = [&] {
-    std::unique_ptr<Block> block;
-    for (uint64_t index; (index = next++) < numBlocks;) {
-      if (!block)
-        block = std::make_unique<Block>(launch);
+    std::unique_ptr<Cluster> cluster;
+    for (uint64_t index; (index = next++) < numClusters;) {
+      if (!cluster)
+        cluster = std::make_unique<Cluster>(launch);
       // Seeds use another order, unless blocks may wait for earlier ones.
       bool reversed = launch.options.seed & 1 && !launch.kernel.ordersBlocks;
-      block->run(reversed ? numBlocks - 1 - index : index);
+      cluster->run(reversed ? numClusters - 1 - index : index);
     }
-    if (!block)
+    if (!cluster)
       return;
-    block->finishCounters();
     std::lock_guard<std::mutex> lock(mutex);
-    result.counters += block->counters;
-    mergeFindings(findings, *block);
+    for (std::unique_ptr<Block> &block : cluster->blocks) {
+      block->finishCounters();
+      result.counters += block->counters;
+      mergeFindings(findings, *block);
+    }
   };
   if (jobs <= 1) {
     work();
@@ -209,12 +233,17 @@ Program::launch(StringRef name, const LaunchOptions &options,
 
   Launch launch{kernel, options, device->getImpl(),
                 file,   {},      options.dynamicSharedBytes};
+  launch.cluster = getCluster(kernel, options);
+  launch.isExplicitCluster =
+      kernel.requiredCluster ||
+      options.cluster != std::array<unsigned, 3>{1, 1, 1};
   launch.parameters.resize(kernel.parameterBytes);
   for (auto [bytes, offset] : zip_equal(parameters, kernel.parameterOffsets))
     std::copy(bytes.begin(), bytes.end(), launch.parameters.begin() + offset);
 
-  uint64_t numBlocks =
-      uint64_t(options.grid[0]) * options.grid[1] * options.grid[2];
+  uint64_t numClusters = 1;
+  for (unsigned axis = 0; axis != 3; ++axis)
+    numClusters *= options.grid[axis] / launch.cluster[axis];
   LaunchResult result;
   if (options.countMemory) {
     if (!kernel.liveRegisters)
@@ -227,7 +256,7 @@ Program::launch(StringRef name, const LaunchOptions &options,
   unsigned jobs = std::min<uint64_t>(
       options.jobs ? options.jobs
                    : hardware_concurrency().compute_thread_count(),
-      numBlocks);
+      numClusters);
   // Blocks that wait for each other run in order.
   if (kernel.ordersBlocks)
     jobs = 1;
@@ -235,12 +264,13 @@ Program::launch(StringRef name, const LaunchOptions &options,
   if (jobs > 1 && options.sanitize)
     snapshot.emplace(device->getImpl());
   LaunchResult before = result;
-  Expected<bool> dependsOnOrder = runBlocks(launch, numBlocks, jobs, result);
+  Expected<bool> dependsOnOrder =
+      runClusters(launch, numClusters, jobs, result);
   if (dependsOnOrder && *dependsOnOrder && snapshot) {
     // Findings are to be those of the plain order.
     snapshot->restore();
     result = std::move(before);
-    dependsOnOrder = runBlocks(launch, numBlocks, 1, result);
+    dependsOnOrder = runClusters(launch, numClusters, 1, result);
   }
   if (!dependsOnOrder)
     return dependsOnOrder.takeError();

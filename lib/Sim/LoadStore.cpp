@@ -38,6 +38,7 @@ void countRequest(Warp &warp, const Inst &inst, LaneMask lanes,
   }
   BytePath path;
   switch (space) {
+  case Space::SharedCluster:
   case Space::Shared:
     block.countShared(addresses, lanes, bytes);
     path = isStore ? BytePath::SharedStore : BytePath::SharedLoad;
@@ -155,6 +156,8 @@ MemoryScope takeScope(Decoder &d) {
 }
 
 static void decodeAccess(Decoder &d, bool isLoad) {
+  if (!isLoad && d.take("async"))
+    return decodeAsyncStore(d, /*reduces=*/false);
   d.inst.isNonCoherent = d.take("nc");
   bool hasPolicy = takeCacheHints(d);
   takeStrength(d);
@@ -193,6 +196,7 @@ static void decodeAccess(Decoder &d, bool isLoad) {
     d.inst.cls = isLoad ? InstClass::GlobalLoad : InstClass::GlobalStore;
     break;
   case Space::Shared:
+  case Space::SharedCluster:
     d.inst.cls = isLoad ? InstClass::SharedLoad : InstClass::SharedStore;
     break;
   case Space::Local:

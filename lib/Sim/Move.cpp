@@ -65,6 +65,7 @@ void runCvta(Warp &warp, const Inst &inst, LaneMask lanes) {
 uint64_t getWindow(Space space) {
   switch (space) {
   case Space::Shared:
+  case Space::SharedCluster:
     return kSharedWindow;
   case Space::Local:
     return kLocalWindow;
@@ -83,7 +84,11 @@ void runIsspacep(Warp &warp, const Inst &inst, LaneMask lanes) {
     bool inWindow = window == kSharedWindow || window == kLocalWindow ||
                     window == kParamWindow;
     uint64_t wanted = getWindow(inst.space);
-    result |= LaneMask(wanted ? window == wanted : !inWindow) << lane;
+    bool isIn = wanted ? window == wanted : !inWindow;
+    // Other blocks' shared memory has another rank above its addresses.
+    if (inst.space == Space::Shared)
+      isIn &= (address - window) >> kSharedBits == warp.block.rank;
+    result |= LaneMask(isIn) << lane;
   });
   warp.setPredicate(inst.ops[0], lanes, result);
 }
@@ -142,6 +147,7 @@ std::optional<Space> takeSpace(Decoder &d) {
   for (auto [name, space] :
        {std::pair("global", Space::Global), std::pair("shared", Space::Shared),
         std::pair("shared::cta", Space::Shared),
+        std::pair("shared::cluster", Space::SharedCluster),
         std::pair("local", Space::Local), std::pair("param", Space::Param),
         std::pair("param::entry", Space::Param),
         std::pair("param::func", Space::Param),

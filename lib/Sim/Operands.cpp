@@ -51,6 +51,19 @@ Opnd Decoder::getConstant(uint64_t bits, unsigned bytes, bool isPredicate) {
   return row;
 }
 
+Opnd Decoder::getSharedAddress(uint64_t address, unsigned bytes) {
+  for (const auto &[key, row] : sharedAddresses)
+    if (key == std::pair(address, bytes))
+      return row;
+  Opnd row = makeRow(bytes, /*isPredicate=*/false, "", kAllLanes);
+  for (unsigned lane = 0; lane != kLanes; ++lane)
+    std::memcpy(kernel.file.data() + row.offset + lane * bytes, &address,
+                bytes);
+  sharedAddresses.push_back({{address, bytes}, row});
+  kernel.sharedAddresses.push_back(row);
+  return row;
+}
+
 Opnd Decoder::getSpecial(StringRef name) {
   for (const SpecialRow &special : kernel.specials)
     if (special.name == name)
@@ -160,6 +173,9 @@ Opnd Decoder::getRow(const ptx::Operand &operand, Type type, bool wide,
   default:
     uint64_t bits;
     if (!isDestination && convertLiteral(operand, type, bits)) {
+      // Not shared with an equal number, which is the same in every block.
+      if (operand.kind == ptx::Operand::Symbol && isShared(operand.name))
+        return getSharedAddress(bits, bytes);
       if (bytes < 8 && !isPredicate)
         bits &= maskTrailingOnes<uint64_t>(bytes * 8);
       return getConstant(bits, bytes, isPredicate);
@@ -240,16 +256,18 @@ unsigned Decoder::srcVector(Type type, bool wide) {
 }
 
 void Decoder::address() {
-  const ptx::Operand *operand = takeOperand();
-  if (!operand)
-    return;
-  if (operand->kind != ptx::Operand::Address || operand->parts.size() != 1) {
+  if (const ptx::Operand *operand = takeOperand())
+    pushAddress(*operand);
+}
+
+void Decoder::pushAddress(const ptx::Operand &operand) {
+  if (operand.kind != ptx::Operand::Address || operand.parts.size() != 1) {
     fail("expected an address in '" + opcode + "'");
     return;
   }
   inst.address = sources.size();
-  inst.displacement = operand->offset;
-  const ptx::Operand &base = operand->parts.front();
+  inst.displacement = operand.offset;
+  const ptx::Operand &base = operand.parts.front();
   if (base.kind == ptx::Operand::Register && registers[base.reg].bytes == 4) {
     pushSource(getRow(base, Type::B32, false, false));
     return;

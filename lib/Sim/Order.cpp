@@ -1,4 +1,4 @@
-//===- Order.cpp - Which accesses lie before which ------------------------===//
+//===- Order.cpp - What releases pass on ----------------------------------===//
 //
 // Licensed under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,7 @@
 
 #include "Order.h"
 
-#include "Block.h"
+#include "Cluster.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -16,23 +16,6 @@
 using namespace llvm;
 
 namespace mamba::sim {
-
-void Knowledge::reset(unsigned numWarps, uint32_t time) {
-  seen.assign(numWarps, time);
-  least = time;
-  lanes.clear();
-}
-
-void Knowledge::join(const std::vector<uint32_t> &other) {
-  for (size_t i = 0; i != seen.size(); ++i)
-    seen[i] = std::max(seen[i], other[i]);
-  least = *std::min_element(seen.begin(), seen.end());
-}
-
-void Knowledge::set(unsigned warp, uint32_t time) {
-  seen[warp] = std::max(seen[warp], time);
-  least = *std::min_element(seen.begin(), seen.end());
-}
 
 void Knowledge::meet(uint32_t mask, uint32_t time) {
   if (lanes.empty())
@@ -57,18 +40,18 @@ bool Knowledge::knowsSomeLane(unsigned lane, uint32_t time) const {
   return false;
 }
 
-bool View::knows(uint64_t block, unsigned warp, uint32_t time) const {
-  const std::vector<uint32_t> *seen = lookup(block);
+bool View::knows(uint64_t cluster, unsigned warp, uint32_t time) const {
+  const std::vector<uint32_t> *seen = lookup(cluster);
   return seen && time <= (*seen)[warp];
 }
 
-const std::vector<uint32_t> *View::lookup(uint64_t block) const {
-  auto it = views.find(block);
+const std::vector<uint32_t> *View::lookup(uint64_t cluster) const {
+  auto it = views.find(cluster);
   return it == views.end() ? nullptr : &it->second;
 }
 
-void View::join(uint64_t block, const std::vector<uint32_t> &seen) {
-  std::vector<uint32_t> &view = views[block];
+void View::join(uint64_t cluster, const std::vector<uint32_t> &seen) {
+  std::vector<uint32_t> &view = views[cluster];
   view.resize(seen.size());
   for (auto [mine, other] : zip_equal(view, seen))
     mine = std::max(mine, other);
@@ -76,89 +59,97 @@ void View::join(uint64_t block, const std::vector<uint32_t> &seen) {
 
 const std::vector<uint32_t> *View::join(const View &other, uint64_t self) {
   const std::vector<uint32_t> *own = nullptr;
-  for (const auto &[block, seen] : other.views) {
-    if (block == self)
+  for (const auto &[cluster, seen] : other.views) {
+    if (cluster == self)
       own = &seen;
     else
-      join(block, seen);
+      join(cluster, seen);
   }
   return own;
 }
 
 View Warp::release() {
-  View view = foreign;
+  View view = knowledge.foreign;
   std::vector<uint32_t> seen = knowledge.seen;
-  seen[id] = std::max(seen[id], block.shadow.advance());
-  view.join(block.linearIndex, seen);
+  for (auto [thread, time] : knowledge.threads)
+    seen[thread / kLanes] = std::max(seen[thread / kLanes], time);
+  seen[clusterWarp] =
+      std::max(seen[clusterWarp], block.cluster.clock.advance());
+  view.join(block.cluster.linearIndex, seen);
   return view;
 }
 
+/// The part of a view that is about threads of a scope of this warp.
+View Warp::restrict(const View &view, MemoryScope from, MemoryScope to) const {
+  if (from <= to)
+    return view;
+  View part;
+  const std::vector<uint32_t> *own = view.lookup(block.cluster.linearIndex);
+  if (!own)
+    return part;
+  std::vector<uint32_t> seen = *own;
+  if (to == MemoryScope::Block)
+    for (auto [warp, time] : enumerate(seen))
+      if (warp / block.numWarps != block.rank)
+        time = 0;
+  part.join(block.cluster.linearIndex, seen);
+  return part;
+}
+
 void Warp::acquire(const View &view) {
-  if (const std::vector<uint32_t> *own = foreign.join(view, block.linearIndex))
+  if (const std::vector<uint32_t> *own =
+          knowledge.foreign.join(view, block.cluster.linearIndex))
     knowledge.join(*own);
 }
 
-void Warp::fence(bool ofDevice) {
-  acquire(fences.ofBlock);
-  if (ofDevice)
-    acquire(fences.ofAll);
-  else if (auto *own = fences.ofAll.lookup(block.linearIndex))
-    knowledge.join(*own);
-  fences.clear();
-  fences.released = release();
-  fences.ofDevice = ofDevice;
+void Warp::fence(MemoryScope scope) {
+  for (unsigned i = 0; i != kNumScopes; ++i)
+    acquire(restrict(fenceOrder.observed[i], MemoryScope(i), scope));
+  fenceOrder.clear();
+  fenceOrder.released = release();
+  fenceOrder.scope = scope;
 }
 
 void Warp::orderAccesses(const Inst &inst, LaneMask active,
                          const uint64_t *addresses, bool reads, bool writes) {
-  // Without order between blocks other host threads run blocks too.
-  ReleaseMap &ofBlock = block.releases,
-             &ofAll = kernel.ordersBlocks ? block.launch.globalShadow->releases
-                                          : block.releases;
-  bool ofDevice = inst.scope == MemoryScope::Device;
+  // By scope. Without order between blocks other host threads run blocks too.
+  std::array<ReleaseMap *, kNumScopes> maps = {
+      &block.releases, &block.cluster.releases,
+      kernel.ordersBlocks ? &block.launch.globalShadow->releases : nullptr};
   auto read = [&](uint64_t address) {
-    if (auto it = ofBlock.find(address); it != ofBlock.end()) {
+    for (auto [index, map] : enumerate(maps)) {
+      if (!map)
+        continue;
+      auto it = map->find(address);
+      if (it == map->end())
+        continue;
+      MemoryScope released = MemoryScope(index),
+                  scope = std::min(released, inst.scope);
+      View view = restrict(it->second, released, scope);
       if (inst.acquires)
-        acquire(it->second);
+        acquire(view);
       else
-        fences.ofBlock.join(it->second);
-    }
-    if (!kernel.ordersBlocks)
-      return;
-    auto it = ofAll.find(address);
-    if (it == ofAll.end())
-      return;
-    if (inst.acquires && ofDevice)
-      acquire(it->second);
-    else if (inst.acquires || !ofDevice) {
-      // Of the own block only.
-      const std::vector<uint32_t> *own = it->second.lookup(block.linearIndex);
-      if (own && inst.acquires)
-        knowledge.join(*own);
-      else if (own)
-        fences.ofBlock.join(block.linearIndex, *own);
-    } else {
-      fences.ofAll.join(it->second);
+        fenceOrder.observed[unsigned(scope)].join(view);
     }
   };
   forLanes(active, [&](unsigned lane) {
     uint64_t address = addresses[lane];
-    if (inst.space == Space::Shared)
+    if (inst.space == Space::Shared || inst.space == Space::SharedCluster)
       address |= kSharedWindow;
     if (reads)
       read(address);
     if (!writes)
       return;
     // What an atomic operation reads goes on being released.
-    if (!reads) {
-      ofBlock.erase(address);
-      ofAll.erase(address);
-    }
+    if (!reads)
+      for (ReleaseMap *map : maps)
+        if (map)
+          map->erase(address);
     if (inst.releases)
-      (ofDevice ? ofAll : ofBlock)[address].join(release());
-    else if (fences.released)
-      (ofDevice && fences.ofDevice ? ofAll : ofBlock)[address].join(
-          *fences.released);
+      (*maps[unsigned(inst.scope)])[address].join(release());
+    else if (fenceOrder.released)
+      (*maps[unsigned(std::min(inst.scope, fenceOrder.scope))])[address].join(
+          *fenceOrder.released);
   });
 }
 

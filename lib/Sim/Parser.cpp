@@ -257,6 +257,12 @@ bool Parser::parseEntryDirectives(Entry &entry) {
     } else if (word == "maxnreg" && !sizes.empty()) {
       entry.maxRegisters = sizes.front();
     }
+    if (word == "reqnctapercluster") {
+      sizes.resize(3, 1);
+      entry.requiredCluster = sizes;
+    }
+    if (word == "blocksareclusters")
+      return fail("directive '." + word + "' is not modelled");
   }
   return true;
 }

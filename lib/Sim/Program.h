@@ -59,6 +59,8 @@ enum class Flow : uint8_t {
   BlockBarrier, // Barriers.cpp
   WarpSync,     // runs when all lanes named by the mask have arrived
   Yield,        // runs, then lets other warps go on
+  MbarrierWait, // MbarrierWait.cpp
+  ClusterWait,  // ClusterBarrier.cpp
 };
 
 /// How an instruction is ordered with others on the same bytes.
@@ -160,7 +162,11 @@ struct Kernel {
   /// Where dynamic shared memory starts.
   uint64_t dynamicShared = 0;
   uint64_t localBytes = 0;
-  std::optional<std::vector<unsigned>> requiredBlock, maximumBlock;
+  std::optional<std::vector<unsigned>> requiredBlock, maximumBlock,
+      requiredCluster;
+  /// Rows of constants that are addresses of shared memory, to which each block
+  /// of a cluster adds its rank.
+  std::vector<Opnd> sharedAddresses;
 
   // Owners of what instructions point to.
   std::deque<std::vector<Opnd>> operandLists;
@@ -172,6 +178,9 @@ unsigned countLiveRegisters(const Kernel &kernel);
 
 /// Shared memory below this address belongs to the system.
 constexpr uint64_t kSharedStart = 1024;
+/// Addresses of shared memory have the block's rank in its cluster above these
+/// bits, as on Hopper.
+constexpr unsigned kSharedBits = 24;
 
 // Windows of the generic address space. Global buffers are above.
 constexpr uint64_t kSharedWindow = uint64_t(1) << 32;

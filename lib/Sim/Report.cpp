@@ -38,10 +38,20 @@ StringRef getName(BytePath path) {
 }
 
 StringRef getName(FindingKind kind) {
-  static constexpr StringRef kNames[] = {
-      "out-of-bounds",      "misaligned", "read-only", "unwritten",
-      "unwritten-register", "race",       "in-flight", "barrier",
-      "deadlock",           "limit",      "trap",      "unwritten-result"};
+  static constexpr StringRef kNames[] = {"out-of-bounds",
+                                         "misaligned",
+                                         "read-only",
+                                         "unwritten",
+                                         "unwritten-register",
+                                         "race",
+                                         "in-flight",
+                                         "barrier",
+                                         "proxy",
+                                         "tensor-map",
+                                         "deadlock",
+                                         "limit",
+                                         "trap",
+                                         "unwritten-result"};
   return kNames[unsigned(kind)];
 }
 

@@ -9,28 +9,80 @@
 
 namespace mamba::sim {
 
-void Shadow::resize(uint64_t bytes, unsigned warps) {
-  cells.assign(bytes, {});
-  numWarps = warps;
-  reads.assign(bytes * warps, 0);
-  time = start = 1;
+void Knowledge::reset(unsigned numWarps, uint32_t time) {
+  seen.assign(numWarps, time);
+  least = time;
+  threads.clear();
+  lanes.clear();
+  foreign.clear();
 }
 
-void Shadow::startBlock() {
-  // Times of reads have 26 bits.
-  if (time > uint32_t(1) << 25)
-    resize(cells.size(), numWarps);
-  start = ++time;
-  ++time;
+void Knowledge::join(const Knowledge &other) {
+  for (size_t i = 0; i != seen.size(); ++i)
+    seen[i] = std::max(seen[i], other.seen[i]);
+  least = *std::min_element(seen.begin(), seen.end());
+  for (auto [thread, time] : other.threads)
+    setThread(thread, time);
+  foreign.join(other.foreign);
+}
+
+void Knowledge::join(const std::vector<uint32_t> &other) {
+  for (size_t i = 0; i != seen.size(); ++i)
+    seen[i] = std::max(seen[i], other[i]);
+  least = *std::min_element(seen.begin(), seen.end());
+}
+
+void Knowledge::set(unsigned warp, uint32_t time) {
+  seen[warp] = std::max(seen[warp], time);
+  least = *std::min_element(seen.begin(), seen.end());
+}
+
+void Knowledge::setThread(uint32_t thread, uint32_t time) {
+  if (time <= seen[thread / 32])
+    return;
+  for (auto &[known, until] : threads)
+    if (known == thread) {
+      until = std::max(until, time);
+      return;
+    }
+  // What the warps' entries cover by now needs no place.
+  threads.erase(std::remove_if(threads.begin(), threads.end(),
+                               [&](const auto &entry) {
+                                 return entry.second <= seen[entry.first / 32];
+                               }),
+                threads.end());
+  threads.push_back({thread, time});
+}
+
+bool Knowledge::knows(uint32_t thread, uint32_t time) const {
+  if (time <= seen[thread / 32])
+    return true;
+  for (auto [known, until] : threads)
+    if (known == thread)
+      return time <= until;
+  return false;
+}
+
+void Shadow::resize(uint64_t bytes, unsigned warps, Clock &shared) {
+  clock = &shared;
+  cells.assign(bytes, {});
+  reads.assign(warps, {});
+}
+
+void Shadow::reset() {
+  std::fill(cells.begin(), cells.end(), Cell());
+  for (std::vector<uint32_t> &row : reads)
+    row.clear();
 }
 
 bool Shadow::isOrdered(const Cell &cell, const Access &access) const {
   if (cell.writeTime == kInFlight)
     return false;
-  if (cell.writeTime <= access.knowledge.least || cell.writeTime < start ||
-      cell.writer == access.thread || (cell.writeIsStrong && access.isStrong))
+  if (cell.writeTime <= access.knowledge.least ||
+      cell.writeTime < clock->start || cell.writer == access.thread ||
+      (cell.writeIsStrong && access.isStrong))
     return true;
-  return cell.writeTime <= access.knowledge.seen[cell.writer / 32] ||
+  return access.knowledge.knows(cell.writer, cell.writeTime) ||
          (cell.writer / 32u == access.thread / 32 &&
           access.knowledge.knowsLane(access.thread % 32, cell.writer % 32,
                                      cell.writeTime));
@@ -39,12 +91,15 @@ bool Shadow::isOrdered(const Cell &cell, const Access &access) const {
 std::optional<Conflict> Shadow::read(const Access &access, uint64_t offset,
                                      unsigned bytes) {
   std::optional<Conflict> conflict;
-  uint32_t *ownReads = &reads[access.thread / 32 * cells.size()];
+  std::vector<uint32_t> &ownReads = reads[access.thread / 32];
+  if (ownReads.empty())
+    ownReads.resize(cells.size());
+  uint32_t time = clock->time;
   uint32_t ownSeen = access.knowledge.seen[access.thread / 32];
   uint32_t lane = access.thread % 32;
   for (unsigned i = 0; i != bytes; ++i) {
     Cell &cell = cells[offset + i];
-    if (cell.writeTime < start) {
+    if (cell.writeTime < clock->start) {
       if (!conflict)
         conflict = {Conflict::Unwritten, true, 0, 0, i};
     } else if (!isOrdered(cell, access) && !conflict) {
@@ -67,18 +122,22 @@ std::optional<Conflict> Shadow::findReader(const Access &access,
                                            uint64_t offset,
                                            const Cell &cell) const {
   unsigned own = access.thread / 32;
-  for (unsigned warp = 0; warp != numWarps; ++warp) {
-    uint32_t read = reads[warp * cells.size() + offset];
+  for (unsigned warp = 0; warp != reads.size(); ++warp) {
+    if (reads[warp].empty())
+      continue;
+    uint32_t read = reads[warp][offset];
     if (read >> kLaneBits <= access.knowledge.seen[warp])
       continue;
     unsigned lane = read & kManyLanes;
     if (warp == own && lane == access.thread % 32)
       continue;
-    if (warp == own && access.knowledge.lanes.size() &&
-        (lane == kManyLanes ? access.knowledge.knowsSomeLane(access.thread % 32,
-                                                             read >> kLaneBits)
-                            : access.knowledge.knowsLane(
-                                  access.thread % 32, lane, read >> kLaneBits)))
+    uint32_t when = read >> kLaneBits;
+    if (lane != kManyLanes && access.knowledge.knows(warp * 32 + lane, when))
+      continue;
+    if (warp == own &&
+        (lane == kManyLanes
+             ? access.knowledge.knowsSomeLane(access.thread % 32, when)
+             : access.knowledge.knowsLane(access.thread % 32, lane, when)))
       continue;
     // Of many lanes any other one will do for the message.
     if (lane == kManyLanes)
@@ -105,7 +164,7 @@ std::optional<Conflict> Shadow::write(const Access &access, uint64_t offset,
       conflict->byte = i;
     if (cell.writeTime == kInFlight)
       continue;
-    cell.writeTime = time;
+    cell.writeTime = clock->time;
     cell.writer = access.thread;
     cell.writePc = access.pc;
     cell.writeIsStrong = access.isStrong;
@@ -122,9 +181,16 @@ std::optional<Conflict> Shadow::startCopy(const Access &access, uint64_t offset,
   return conflict;
 }
 
+std::optional<Shadow::Write> Shadow::getLastWrite(uint64_t offset) const {
+  const Cell &cell = cells[offset];
+  if (cell.writeTime == kInFlight || cell.writeTime < clock->start)
+    return std::nullopt;
+  return Write{cell.writer, cell.writeTime, cell.writePc};
+}
+
 void Shadow::land(const Access &access, uint64_t offset, unsigned bytes) {
   for (unsigned i = 0; i != bytes; ++i) {
-    cells[offset + i].writeTime = time;
+    cells[offset + i].writeTime = clock->time;
     cells[offset + i].writer = access.thread;
   }
 }

@@ -5,8 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two accesses to a byte, one of them a write, race if the later one's warp
-// does not know the time of the earlier one (Order.h).
+// Data races by the order that barriers make. A cluster has one clock, which
+// every arrival at a barrier advances. Each warp knows, for every warp, the
+// time up to which that warp's accesses lie before its own: barriers pass this
+// knowledge on. Two accesses to a byte, one of them a write, race if the later
+// one's warp does not know the time of the earlier one.
 //
 // The clock goes on from block to block, so that bytes need no reset.
 //
@@ -17,13 +20,57 @@
 
 #include "Order.h"
 
+#include <utility>
+
 namespace mamba::sim {
+
+/// The time of all blocks of a cluster.
+struct Clock {
+  uint32_t time = 1, start = 1;
+  /// Returns the time before it advances.
+  uint32_t advance() { return time++; }
+};
+
+/// What a warp knows of the order of accesses. Warps and threads are numbered
+/// through the cluster; behind its warps comes one that stands for asynchronous
+/// copies.
+struct Knowledge {
+  /// By warp: the last time that lies before what this warp does now. The own
+  /// entry is about the other lanes.
+  std::vector<uint32_t> seen;
+  /// The least of these.
+  uint32_t least = 0;
+  /// Threads of which more is known than of their warps, and until when.
+  std::vector<std::pair<uint32_t, uint32_t>> threads;
+  /// For each lane, then each other lane of the own warp: likewise, if a part
+  /// of the warp has met at a `bar.warp.sync`.
+  std::vector<uint32_t> lanes;
+  /// Of other clusters.
+  View foreign;
+
+  void reset(unsigned numWarps, uint32_t time);
+  /// Joins what another warp knew.
+  void join(const Knowledge &other);
+  /// Joins entries of warps.
+  void join(const std::vector<uint32_t> &other);
+  void set(unsigned warp, uint32_t time);
+  void setThread(uint32_t thread, uint32_t time);
+  /// Whether what the thread did at `time` lies before.
+  bool knows(uint32_t thread, uint32_t time) const;
+  /// The lanes of `mask` have met; what they did until `time` is before.
+  void meet(uint32_t mask, uint32_t time);
+  bool knowsLane(unsigned lane, unsigned other, uint32_t time) const {
+    return !lanes.empty() && lanes[lane * 32 + other] >= time;
+  }
+  /// Whether `lane` knows any other lane at `time`.
+  bool knowsSomeLane(unsigned lane, uint32_t time) const;
+};
 
 /// The access that another one conflicts with.
 struct Conflict {
   enum Kind : uint8_t { Race, InFlight, Unwritten } kind;
   bool earlierIsWrite;
-  /// Thread of the block and instruction of the earlier access. For reads the
+  /// Thread of the cluster and instruction of the earlier access. For reads the
   /// thread may be another one of the same warp.
   uint32_t thread, pc;
   unsigned byte; // of the access
@@ -38,13 +85,13 @@ struct Access {
 
 class Shadow {
 public:
-  void resize(uint64_t bytes, unsigned numWarps);
-  /// Starts a block: nothing is written.
-  void startBlock();
+  /// `warps` are those of the cluster, without the one of copies.
+  void resize(uint64_t bytes, unsigned warps, Clock &clock);
+  /// Forgets everything: the clock starts anew.
+  void reset();
 
-  uint32_t getTime() const { return time; }
-  /// Returns the time before it advances.
-  uint32_t advance() { return time++; }
+  uint32_t getTime() const { return clock->time; }
+  uint32_t advance() { return clock->advance(); }
 
   /// Notes an access to bytes from `offset` on; returns the first conflict.
   /// With `value`, writes of what `current` holds already do not conflict.
@@ -57,6 +104,12 @@ public:
   std::optional<Conflict> startCopy(const Access &access, uint64_t offset,
                                     unsigned bytes);
   void land(const Access &access, uint64_t offset, unsigned bytes);
+
+  struct Write {
+    uint32_t thread, time, pc;
+  };
+  /// Of a byte of this block, unless it is unwritten or in flight.
+  std::optional<Write> getLastWrite(uint64_t offset) const;
 
 private:
   struct Cell {
@@ -74,10 +127,10 @@ private:
                                      const Cell &cell) const;
 
   std::vector<Cell> cells;
-  /// By warp, then byte: time and lane of the last weak read.
-  std::vector<uint32_t> reads;
-  unsigned numWarps = 0;
-  uint32_t time = 1, start = 1;
+  /// By warp, then byte: time and lane of the last weak read. Empty for warps
+  /// that read nothing.
+  std::vector<std::vector<uint32_t>> reads;
+  Clock *clock = nullptr;
 };
 
 } // namespace mamba::sim

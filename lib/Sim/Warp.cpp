@@ -21,6 +21,7 @@ static constexpr uint64_t kStagnation = 1 << 13;
 
 Warp::Warp(Block &block, unsigned id)
     : block(block), kernel(block.kernel), id(id),
+      clusterWarp(block.rank * block.numWarps + id),
       tracksOrder(block.launch.globalShadow && block.kernel.ordersThreads) {
   storage.resize(kernel.file.size() + 64);
   file = reinterpret_cast<char *>(
@@ -119,6 +120,10 @@ void Warp::putBack(Group::State state, unsigned barrier) {
 
 Warp::Status Warp::run(uint64_t budget) {
   uint32_t limit;
+  wasPolling = isPolling;
+  isPolling = false;
+  resumeWaits();
+  resumeClusterWaits();
   while (!block.stopped && select(limit)) {
     for (;;) {
       if (pc >= limit || (!groups.empty() && ++stagnation % kStagnation == 0)) {
@@ -172,11 +177,17 @@ bool Warp::step(const Inst &inst, LaneMask active, uint64_t &budget) {
     return arrive(inst, active);
   case Flow::WarpSync:
     return synchronize(inst, active);
+  case Flow::MbarrierWait:
+    return waitMbarrier(inst, active, budget);
+  case Flow::ClusterWait:
+    return waitCluster(inst, active);
   case Flow::Yield:
     if (active)
       execute(inst, active);
     ++pc;
     budget = 0;
+    // A thread that sleeps between its tests still only waits.
+    isPolling = wasPolling;
     return true;
   }
   ++pc;

@@ -37,13 +37,20 @@ template <typename Fn> inline void forLanes(LaneMask mask, Fn fn) {
 
 enum class AccessKind : uint8_t { Load, Store, Atomic };
 
+/// A place in the shared memory of a block of the cluster.
+struct SharedPlace {
+  Block *block;
+  uint64_t offset; // behind the system's part
+};
+
 /// A copy that the thread has not waited for.
 struct PendingCopy {
   uint8_t lane, bytes, sourceBytes;
   uint32_t group;
   uint32_t pc;
-  uint64_t destination; // in shared memory
+  uint64_t destination; // place in the block's shared memory
   const uint8_t *source;
+  uint32_t serial;
 };
 
 /// Threads that have not exited are in groups of the same place in the code.
@@ -96,12 +103,30 @@ public:
   uint8_t *access(const Inst &inst, unsigned lane, Space space,
                   uint64_t address, unsigned bytes, AccessKind kind,
                   const uint8_t *value = nullptr);
+  /// As `access` of global memory, of any number of bytes without alignment.
+  uint8_t *accessBulk(const Inst &inst, unsigned lane, uint64_t address,
+                      uint64_t bytes, AccessKind kind) {
+    return accessGlobal(inst, lane, address, bytes, kind, /*alignment=*/1);
+  }
+  /// Where [address, address + bytes) lies in shared memory, or nothing after
+  /// a finding. `what` names the access.
+  std::optional<SharedPlace> resolveShared(const Inst &inst, unsigned lane,
+                                           Space space, uint64_t address,
+                                           uint64_t bytes, unsigned alignment,
+                                           llvm::StringRef what);
+  /// Looks for races of an access to shared memory.
+  void noteShared(const Inst &inst, unsigned lane, const SharedPlace &place,
+                  uint64_t address, unsigned bytes, AccessKind kind,
+                  const uint8_t *value = nullptr);
   void report(FindingKind kind, const Inst &inst, unsigned lane,
               std::optional<uint64_t> address, const llvm::Twine &message);
 
   /// Asynchronous copies: AsyncCopy.cpp.
   void finishCopies(LaneMask lanes, uint32_t keepGroups, bool uncommitted);
+  /// Those of a lane before the one with this number.
+  void finishCopiesUpTo(unsigned lane, uint32_t serial);
   llvm::SmallVector<PendingCopy, 0> copies;
+  uint32_t numCopies = 0;
   uint32_t committed[kLanes];
 
   // Order.cpp. What the warp and those it knows of have done so far, and its
@@ -109,7 +134,8 @@ public:
   View release();
   void acquire(const View &view);
   /// fence and membar.
-  void fence(bool ofDevice);
+  void fence(MemoryScope scope);
+  View restrict(const View &view, MemoryScope from, MemoryScope to) const;
   /// Strong accesses, after they took place.
   void orderAccesses(const Inst &inst, LaneMask active,
                      const uint64_t *addresses, bool reads, bool writes);
@@ -119,9 +145,22 @@ public:
     written[operand.slot] |= lanes;
   }
   LaneMask getLive() const { return exists & ~exited; }
+  uint32_t getClusterThread(unsigned lane) const {
+    return clusterWarp * kLanes + lane;
+  }
+
+  /// Ends the waits of suspended threads without success. Returns whether there
+  /// were any.
+  bool giveUpWaits();
 
   struct Group {
-    enum State : uint8_t { Ready, AtBarrier, AtSync } state;
+    enum State : uint8_t {
+      Ready,
+      AtBarrier,
+      AtSync,
+      AtMbarrier,
+      AtCluster
+    } state;
     uint8_t barrier;
     uint32_t pc;
     LaneMask lanes;
@@ -130,6 +169,8 @@ public:
   Block &block;
   const Kernel &kernel;
   unsigned id;
+  /// Its number in the cluster.
+  unsigned clusterWarp;
   LaneMask exists = 0, exited = 0;
   /// The instruction that runs, and the threads that are there.
   uint32_t pc = 0;
@@ -138,13 +179,15 @@ public:
   /// The carry flag of each lane.
   LaneMask carry = 0;
   Knowledge knowledge;
-  /// Of other blocks.
-  View foreign;
-  Fences fences;
+  FenceOrder fenceOrder;
   /// Whether acquires and releases have to be looked at.
   const bool tracksOrder;
+  /// Its last turn ended with a test of an mbarrier that failed, and the one
+  /// before.
+  bool isPolling = false, wasPolling = false;
 
 private:
+  void finishCopy(const PendingCopy &copy);
   bool select(uint32_t &limit);
   void putBack(Group::State state = Group::Ready, unsigned barrier = 0);
   void execute(const Inst &inst, LaneMask active);
@@ -161,13 +204,22 @@ private:
   bool synchronize(const Inst &inst, LaneMask active);
   bool arrive(const Inst &inst, LaneMask active);
   bool splitOff(LaneMask active);
+  // MbarrierWait.cpp
+  bool waitMbarrier(const Inst &inst, LaneMask active, uint64_t &budget);
+  void resumeWaits();
+  // ClusterBarrier.cpp
+  bool waitCluster(const Inst &inst, LaneMask active);
+  void passClusterBarrier(LaneMask passing);
+  void resumeClusterWaits();
 
-  uint8_t *accessShared(const Inst &inst, unsigned lane, uint64_t address,
-                        unsigned bytes, AccessKind kind, const uint8_t *value);
+  uint8_t *accessShared(const Inst &inst, unsigned lane, Space space,
+                        uint64_t address, unsigned bytes, AccessKind kind,
+                        const uint8_t *value);
   uint8_t *accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
-                        unsigned bytes, AccessKind kind, const uint8_t *value);
+                        uint64_t bytes, AccessKind kind, unsigned alignment,
+                        const uint8_t *value = nullptr);
   void checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
-                       unsigned bytes, AccessKind kind, const uint8_t *value,
+                       uint64_t bytes, AccessKind kind, const uint8_t *value,
                        const uint8_t *place);
   uint8_t *accessLocal(const Inst &inst, unsigned lane, uint64_t address,
                        unsigned bytes, AccessKind kind);

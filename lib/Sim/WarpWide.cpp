@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Block.h"
+#include "Cluster.h"
 #include "FloatModes.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -172,7 +172,7 @@ void runActivemask(Warp &warp, const Inst &inst, LaneMask lanes) {
 void runWarpBarrier(Warp &warp, const Inst &, LaneMask lanes) {
   uint32_t time = warp.block.shadow.advance();
   if (lanes == warp.getLive())
-    warp.knowledge.set(warp.id, time);
+    warp.knowledge.set(warp.clusterWarp, time);
   else
     warp.knowledge.meet(lanes, time);
 }

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from instruction_cases import Case
+from instruction_cases import Case, THREADS, inputs, module  # noqa: F401  (of all files)
 
 FUNCTIONS = """
 .func (.param .b32 func_retval0) {name}_square(.param .b32 {name}_square_0)

@@ -164,6 +164,14 @@ const Fault kFaults[] = {
             "st.shared.b32 [%r2], %r0;",
      "", "cp.async.wait_all;", 4, 0},
 
+    {"Proxy", Kind::Proxy,
+     PLACES "st.shared.b32 [%r2], %r0;\n@@\nbar.warp.sync -1;\n"
+            "setp.eq.u32 %p0, %r0, 0;\n"
+            "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], "
+            "16;\n"
+            "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;",
+     "", "fence.proxy.async.shared::cta;", 6, 0},
+
     {"BarrierCount", Kind::BarrierMisuse, "bar.sync 0, @@;", "33", "32", 0, 0},
     {"BarrierNumber", Kind::BarrierMisuse, "mov.u32 %r2, @@;\nbar.sync %r2;",
      "16", "15", 1, 0},
@@ -251,6 +259,8 @@ TEST(SimFaultsTableTest, HasAllKinds) {
   std::set<FindingKind> planted;
   for (const Fault &fault : kFaults)
     planted.insert(fault.kind);
+  // Tensor maps are parameters: SimTensorCopyTest.cpp.
+  planted.insert(Kind::TensorMap);
   // What is about the arrays of a function is in Integration/Sim/test_tool.py.
   for (unsigned kind = 0; kind != unsigned(Kind::UnwrittenResult); ++kind)
     EXPECT_TRUE(planted.count(FindingKind(kind)))

@@ -75,6 +75,7 @@ TestRun runModule(StringRef text, TestOptions test) {
   LaunchOptions options;
   options.block = {test.threads, 1, 1};
   options.grid = {test.blocks, 1, 1};
+  options.cluster = {test.cluster, 1, 1};
   options.seed = test.seed;
   options.dynamicSharedBytes = test.dynamicSharedBytes;
   options.sanitize = test.sanitize;

@@ -34,7 +34,7 @@ struct TestRun {
 };
 
 struct TestOptions {
-  unsigned threads = 32, blocks = 1;
+  unsigned threads = 32, blocks = 1, cluster = 1;
   uint64_t seed = 0;
   uint64_t dynamicSharedBytes = 0;
   bool sanitize = true, countMemory = false;

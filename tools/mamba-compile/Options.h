@@ -38,6 +38,8 @@ struct Options {
   const Target *target = nullptr;
   Stage stage = Stage::Object;
   std::string schedule = "auto";
+  /// Passes to leave out.
+  std::vector<std::string> without;
   std::vector<std::string> plans;
   bool tf32 = false;
   std::string output;

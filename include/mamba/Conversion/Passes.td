@@ -332,6 +332,72 @@ def StageCopiesPass : Pass<"mamba-stage-copies", "mlir::gpu::GPUModuleOp"> {
   ];
 }
 
+def SelectTmaLayoutPass : Pass<"mamba-select-tma-layout", "mlir::ModuleOp"> {
+  let summary = "Let the copy engine fetch the tiles that a tensor map can describe";
+  let description = [{
+    On targets with tensor maps (TMA: sm_90a and newer), a `mamba.async_copy` in
+    a kernel with `mamba.vectorized` becomes a `mamba.tensor_copy`, which one
+    thread starts for the whole tile, if a tensor map of at most five dimensions
+    gives the same tile:
+
+    * The tile is part of a tensor that starts at an argument, of f32, bf16 or
+      f16, in whole rows; strides, and the start of a row, are known to be
+      multiples of 16 bytes. Static factors of dynamic sizes count.
+    * A copy is a box of at most 256 elements in each dimension. Its rows are as
+      long as the swizzle's span; longer rows take several boxes, side by side.
+      Without a swizzle, rows have up to 256 elements a box.
+    * Elements past the tile's end are past the map's sizes, and therefore zero,
+      as `mamba.async_copy` leaves them. The sizes are chosen for that: if the
+      tile has `min(64, n - i)` rows from row `i` on, the map's tensor has `n`
+      rows, whatever the memory has. If a tile is `min(128, n - 128 * c)`
+      elements of row `c` of a tensor with contiguous rows of 128, the map joins
+      both dimensions to one of `n` elements.
+    * It is copied in the kernel itself or in `scf.for` loops.
+
+    Other copies stay, with a remark that says why. The map becomes a parameter
+    of the kernel, one for all copies that it serves, and a `mamba.tensor_map`
+    before each launch. Kernels that the module does not launch stay as they
+    are.
+
+    Before:
+
+    ```mlir
+    gpu.launch_func @kernels::@k .. args(%p : memref<bf16>, %b : index, %t : index)
+
+    gpu.func @k(%p: memref<bf16> {mamba.name = "x"}, %b: index, %t: index) kernel .. {
+      %x = memref.reinterpret_cast %p to offset: [0], sizes: [%b, %t, 64], strides: [%s, 64, 1] : ..
+      %rows = affine.min affine_map<(d0)[s0] -> (128, s0 - d0)>(%i)[%t]
+      %tile = memref.subview %x[%j, %i, 0] [1, %rows, 64] [1, 1, 1] : ..
+      mamba.async_copy %tile to %to : .., memref<128x64xbf16, ..>
+    ```
+
+    After:
+
+    ```mlir
+    %map = mamba.tensor_map %p[%c0] sizes(%b, %t, %c64) strides(%t64, %c64, %c1)
+        : memref<bf16> -> !nvgpu.tensormap.descriptor<tensor = memref<1x128x64xbf16, 3>,
+            swizzle = swizzle_128b, l2promo = l2promo_128b, oob = zero, interleave = none>
+    gpu.launch_func @kernels::@k .. args(.., %map : ..)
+
+    gpu.func @k(%p: memref<bf16> {mamba.name = "x"}, %b: index, %t: index, %map: ..) kernel .. {
+      mamba.tensor_copy %map[%j, %i, %c0] to %to : .. to memref<128x64xbf16, ..>
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_90a\"",
+           "Target of the code: tensor maps need sm_90a or newer">
+  ];
+  let statistics = [
+    Statistic<"numCopies", "copies", "Copies by tensor map">,
+    Statistic<"numRefused", "refused", "Copies that no tensor map describes">,
+    Statistic<"numMaps", "maps", "Tensor maps">
+  ];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mamba::MambaDialect",
+    "mlir::nvgpu::NVGPUDialect"
+  ];
+}
+
 def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
   let summary = "Copy the tiles of a loop some iterations ahead";
   let description = [{

@@ -71,7 +71,15 @@ bool isSigned(Type type);
 /// Whether the type is .bN, .uN or .sN.
 bool isInteger(Type type);
 
-enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };
+enum class Space : uint8_t {
+  Generic,
+  Global,
+  Shared, // of the own block
+  SharedCluster,
+  Local,
+  Param,
+  Const
+};
 
 struct Operand {
   enum Kind : uint8_t {
@@ -149,6 +157,8 @@ struct Entry {
   std::vector<BranchTable> tables;
   /// `.reqntid` and `.maxntid`, if given.
   std::optional<std::vector<unsigned>> requiredBlock, maximumBlock;
+  /// `.reqnctapercluster`.
+  std::optional<std::vector<unsigned>> requiredCluster;
   /// `.maxnreg`, or 0.
   unsigned maxRegisters = 0;
 };

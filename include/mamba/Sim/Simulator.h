@@ -88,6 +88,8 @@ enum class FindingKind : uint8_t {
   Race,
   InFlight, // an access to bytes that an asynchronous copy owns
   BarrierMisuse,
+  Proxy,     // no proxy fence before an asynchronous read
+  TensorMap, // no tensor map, or coordinates that it does not allow
   Deadlock,
   Limit, // more instructions than allowed
   Trap,
@@ -175,6 +177,8 @@ private:
 
 struct LaunchOptions {
   std::array<unsigned, 3> grid{1, 1, 1}, block{1, 1, 1};
+  /// Blocks of a cluster; a kernel may demand it itself.
+  std::array<unsigned, 3> cluster{1, 1, 1};
   uint64_t dynamicSharedBytes = 0;
   /// Host threads; 0 is one a processor.
   unsigned jobs = 0;

@@ -54,6 +54,8 @@ struct Target {
   int64_t smCount = 0;
 
   bool isGpu() const { return !chip.empty(); }
+  /// Copies by tensor maps (TMA) came with clusters.
+  bool hasTensorMaps() const { return limits.clusterSize > 1; }
 };
 
 /// All targets, "cpu" last.

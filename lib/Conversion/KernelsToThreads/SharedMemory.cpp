@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -36,6 +37,7 @@ using namespace mamba;
 namespace {
 
 constexpr int64_t kAlignment = 16; // of the widest access
+constexpr int64_t kMbarrierBytes = 8;
 
 struct SharedBuffer {
   Operation *alloc;
@@ -43,6 +45,7 @@ struct SharedBuffer {
   int64_t bytes = 0, alignment = kAlignment;
   int64_t firstUse = -1, lastUse = -1; // in program order
   Operation *first = nullptr;          // whose number `firstUse` is
+  bool isFetched = false;              // written by the copy engine
   ByteRange range = {};
 
   bool isUsed() const { return firstUse >= 0; }
@@ -64,6 +67,7 @@ private:
   void addUse(SharedBuffer &buffer, Operation *user);
   bool mayOverlap(const SharedBuffer &lhs, const SharedBuffer &rhs) const;
   LogicalResult assignRanges();
+  int64_t placeMbarriers(int64_t begin);
   SharedLayout rewrite();
 
   gpu::GPUFuncOp kernel;
@@ -158,6 +162,7 @@ void Placer::findLifetime(SharedBuffer &buffer, Value memref) {
       findLifetime(buffer, loop.getTiedLoopResult(&use));
       continue;
     }
+    buffer.isFetched |= isa<nvgpu::TmaAsyncLoadOp>(user);
     addUse(buffer, user);
   }
 }
@@ -176,6 +181,9 @@ bool Placer::mayOverlap(const SharedBuffer &lhs,
     return false;
   if (!hasBarriers)
     return true;
+  // A barrier does not order a thread's writes before those of the copy engine.
+  if (lhs.isFetched != rhs.isFetched)
+    return false;
   bool inOrder = lhs.lastUse < rhs.firstUse;
   const SharedBuffer &before = inOrder ? lhs : rhs;
   const SharedBuffer &after = inOrder ? rhs : lhs;
@@ -224,6 +232,7 @@ LogicalResult Placer::assignRanges() {
     total = std::max(total, buffer.range.end);
     placed.push_back(&buffer);
   }
+  total = placeMbarriers(llvm::alignTo(total, kMbarrierBytes));
   total = llvm::alignTo(total, kAlignment);
   if (total <= maxBytes) {
     kernel->setAttr(kSharedBytesAttrName,
@@ -246,6 +255,16 @@ LogicalResult Placer::assignRanges() {
     diag.attachNote(buffer->alloc->getLoc())
         << buffer->type << " takes " << buffer->bytes << " bytes";
   return diag;
+}
+
+/// mbarriers follow the buffers: they are in use as long as the kernel runs.
+int64_t Placer::placeMbarriers(int64_t begin) {
+  Builder builder(kernel);
+  kernel.walk([&](nvgpu::MBarrierCreateOp create) {
+    create->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(begin));
+    begin += create.getBarriers().getType().getNumBarriers() * kMbarrierBytes;
+  });
+  return begin;
 }
 
 /// `type` in workgroup memory.

@@ -36,6 +36,9 @@ private:
   llvm::MapVector<mlir::Operation *, std::string> names;
 };
 
+/// The manifest's name of an element type; empty if it has none.
+std::string getDtype(mlir::Type type);
+
 /// The object of one function in the manifest's array "functions".
 mlir::FailureOr<llvm::json::Value> describeFunction(mlir::func::FuncOp function,
                                                     const Target &target,

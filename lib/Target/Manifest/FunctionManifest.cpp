@@ -8,6 +8,7 @@
 #include "BundleContents.h"
 #include "HostSizes.h"
 #include "Kernels.h"
+#include "TensorMaps.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Target/AttributeNames.h"
 
@@ -23,9 +24,7 @@ using namespace mlir;
 namespace json = llvm::json;
 
 namespace mamba {
-namespace {
 
-/// The manifest's name of an element type; empty if it has none.
 std::string getDtype(Type type) {
   if (isa<BFloat16Type>(type))
     return "bf16";
@@ -41,6 +40,8 @@ std::string getDtype(Type type) {
              std::to_string(intType.getWidth());
   return "";
 }
+
+namespace {
 
 class FunctionDescriber {
 public:
@@ -60,6 +61,8 @@ private:
                                            unsigned index);
   FailureOr<json::Value> describePointer(gpu::LaunchFuncOp launch,
                                          unsigned index, Value operand);
+  /// {"argument": name} or {"workspace": name} of a memref that starts there.
+  std::optional<json::Object> lookupBuffer(Value memref);
   /// The name given to a size by `mamba.dims`, or "".
   StringRef getGivenSizeName(unsigned index, unsigned axis);
   std::string getSizeName(unsigned index, unsigned axis);
@@ -177,6 +180,20 @@ LogicalResult FunctionDescriber::describeAlloc(memref::AllocOp alloc) {
   return success();
 }
 
+std::optional<json::Object> FunctionDescriber::lookupBuffer(Value memref) {
+  // A layout without offset says so, and a reinterpret_cast counts offsets from
+  // the start of the buffer.
+  if (!cast<MemRefType>(memref.getType()).getLayout().isIdentity())
+    return std::nullopt;
+  Value buffer = stripMemRefCasts(memref);
+  while (auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>())
+    buffer = stripMemRefCasts(cast.getSource());
+  auto it = buffers.find(buffer);
+  if (it == buffers.end())
+    return std::nullopt;
+  return json::Object{{it->second.first, it->second.second}};
+}
+
 FailureOr<json::Value>
 FunctionDescriber::describePointer(gpu::LaunchFuncOp launch, unsigned index,
                                    Value operand) {
@@ -186,19 +203,14 @@ FunctionDescriber::describePointer(gpu::LaunchFuncOp launch, unsigned index,
            << index
            << " to be a contiguous memref of rank 0 or static shape, got "
            << type;
-  // The layout says that the offset is 0, and a reinterpret_cast counts offsets
-  // from the start of the buffer.
-  Value buffer = stripMemRefCasts(operand);
-  while (auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>())
-    buffer = stripMemRefCasts(cast.getSource());
-  auto it = buffers.find(buffer);
-  if (it == buffers.end())
+  std::optional<json::Object> parameter = lookupBuffer(operand);
+  if (!parameter)
     return launch.emitOpError("expected operand ")
            << index
            << " to be the start of an argument or of an allocation of the "
               "function";
-  return json::Value(
-      json::Object{{"kind", "pointer"}, {it->second.first, it->second.second}});
+  (*parameter)["kind"] = "pointer";
+  return json::Value(std::move(*parameter));
 }
 
 FailureOr<json::Value>
@@ -206,9 +218,18 @@ FunctionDescriber::describeParameter(gpu::LaunchFuncOp launch, unsigned index) {
   Value operand = launch.getKernelOperand(index);
   if (isa<MemRefType>(operand.getType()))
     return describePointer(launch, index, operand);
+  if (auto map = operand.getDefiningOp<TensorMapOp>()) {
+    std::optional<json::Object> buffer = lookupBuffer(map.getBase());
+    if (!buffer)
+      return map.emitOpError("expected the base to be the start of an argument "
+                             "or of an allocation of the function");
+    return describeTensorMap(map, std::move(*buffer), sizes);
+  }
   if (!operand.getType().isIndex() && !operand.getType().isInteger(64))
     return launch.emitOpError("expected operand ")
-           << index << " to be a memref, an index or an i64, got "
+           << index
+           << " to be a memref, an index, an i64 or a "
+              "mamba.tensor_map, got "
            << operand.getType();
   FailureOr<SizeExpression> value = sizes.evaluate(operand);
   if (failed(value))

@@ -105,6 +105,22 @@ static FailureOr<json::Array> describeFunctions(
   return functions;
 }
 
+/// The least version of the manifest that has everything in `functions`.
+static int64_t getVersion(const json::Array &functions) {
+  auto hasTensorMap = [](const json::Value &launch) {
+    return llvm::any_of(*launch.getAsObject()->getArray("parameters"),
+                        [](const json::Value &parameter) {
+                          return parameter.getAsObject()->getString("kind") ==
+                                 "tensor_map";
+                        });
+  };
+  auto isOfVersion2 = [&](const json::Value &function) {
+    const json::Array *launches = function.getAsObject()->getArray("launches");
+    return launches && llvm::any_of(*launches, hasTensorMap);
+  };
+  return llvm::any_of(functions, isOfVersion2) ? 2 : 1;
+}
+
 FailureOr<json::Value> describeModule(ModuleOp module, const Target &target,
                                       PtxFiles &files) {
   if (!target.isGpu())
@@ -116,7 +132,8 @@ FailureOr<json::Value> describeModule(ModuleOp module, const Target &target,
       });
   if (failed(functions))
     return failure();
-  return json::Value(json::Object{{"version", 1},
+  int64_t version = getVersion(*functions);
+  return json::Value(json::Object{{"version", version},
                                   {"target", target.name},
                                   {"functions", std::move(*functions)}});
 }

@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import case_files
+import call_cases
 import instruction_cases as cases
 from simulator import Simulator
 
-RECORDS = sorted((Path(__file__).resolve().parents[1] / "GPU").glob("h200_*.npz"))
-CASES = case_files.load()
+GPU = Path(__file__).resolve().parents[1] / "GPU"
+RECORDS = [GPU / "h200_instructions.npz", GPU / "h200_calls.npz"]
+CASES = cases.CASES + call_cases.CASES
 FLOATS = {"f32": (np.uint32, np.float32), "f16": (np.uint16, np.float16)}
 
 
@@ -33,7 +34,7 @@ def describe(selected):
 @pytest.fixture(scope="module")
 def record():
     arrays = {}
-    for path in RECORDS:
+    for path in filter(Path.exists, RECORDS):
         with np.load(path) as file:
             arrays.update(file)
     return arrays

@@ -22,6 +22,8 @@ namespace {
 /// Above it the products inside a chunk, whose share of a token grows with the
 /// chunk, outweigh what fewer chunks save.
 constexpr int64_t kLargestGpuChunk = 128;
+/// The same where the output is computed in the loop over chunks.
+constexpr int64_t kFusedChunk = 64;
 
 struct DecomposeSsd : mamba::impl::MambaDecomposeSsdPassBase<DecomposeSsd> {
   using Base::Base;
@@ -54,7 +56,12 @@ struct DecomposeSsd : mamba::impl::MambaDecomposeSsdPassBase<DecomposeSsd> {
       return own;
     if (chunk)
       return chunk;
-    return target == "cpu" ? own : std::min(own, kLargestGpuChunk);
+    if (target == "cpu")
+      return own;
+    // One kernel holds what it computes of a chunk in registers.
+    bool isOneKernel = schedule == stringifySchedule(Schedule::Fused) ||
+                       schedule == stringifySchedule(Schedule::Segmented);
+    return std::min(own, isOneKernel ? kFusedChunk : kLargestGpuChunk);
   }
 };
 } // namespace

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanFused.h"
 #include "Tiling.h"
 #include "mamba/Dialect/Mamba/IR/DimensionRoles.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
@@ -25,6 +26,20 @@ namespace mamba {
 using namespace mlir;
 using namespace mamba;
 
+int64_t mamba::chooseDivisor(int64_t size, int64_t limit) {
+  if (size <= limit)
+    return size;
+  int64_t largest = 1;
+  for (int64_t tile = limit; tile > 1; --tile) {
+    if (size % tile)
+      continue;
+    if (tile % 16 == 0)
+      return tile;
+    largest = std::max(largest, tile);
+  }
+  return largest;
+}
+
 namespace {
 
 /// Tokens that a block of the scan over chunks takes at a time.
@@ -39,10 +54,7 @@ constexpr int64_t kPackedRegisters = 4;
 /// Shared memory that the system takes for each block.
 constexpr int64_t kReservedBytes = 1024;
 
-/// What a plan is chosen from: static sizes and the widths of elements.
-struct Problem {
-  int64_t headDim, stateDim, chunk, elementBytes, sharedBytes;
-};
+using Problem = PlanProblem;
 
 /// The largest power of two up to `limit` that divides `size` and for which
 /// `bytes` of it fits; 1 if none does.
@@ -52,22 +64,6 @@ int64_t chooseTile(int64_t size, int64_t limit, int64_t sharedBytes,
     if (size % tile == 0 && bytes(tile) <= sharedBytes)
       return tile;
   return 1;
-}
-
-/// The largest divisor of `size` up to `limit`, if possible one that fragments
-/// of a matrix product divide.
-int64_t chooseDivisor(int64_t size, int64_t limit) {
-  if (size <= limit)
-    return size;
-  int64_t largest = 1;
-  for (int64_t tile = limit; tile > 1; --tile) {
-    if (size % tile)
-      continue;
-    if (tile % 16 == 0)
-      return tile;
-    largest = std::max(largest, tile);
-  }
-  return largest;
 }
 
 /// Head-dim rows of a state in a block, in f32 and with a rounded copy.
@@ -103,12 +99,14 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     std::optional<Schedule> named = symbolizeSchedule(schedule);
     if (schedule != "auto" && (!named || *named == Schedule::Simple)) {
       emitError(UnknownLoc::get(&getContext()))
-          << "expected option 'schedule' to be auto, three_kernel or "
-             "chunk_parallel, got '"
+          << "expected option 'schedule' to be auto, three_kernel, "
+             "chunk_parallel, fused or segmented, got '"
           << schedule << "'";
       return signalPassFailure();
     }
-    isFused = schedule != stringifySchedule(Schedule::ChunkParallel);
+    isFused = named != Schedule::ChunkParallel;
+    if (named == Schedule::Fused || named == Schedule::Segmented)
+      oneKernel = *named;
     if (failed(obeyOption()))
       return signalPassFailure();
     // Producers come first: a state_pass reads whether they have a plan.
@@ -167,6 +165,9 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       return becomesPartOfPass(state) ? PlanAttr() : chooseChunkParallel(op);
     if (auto ssu = dyn_cast<SsuOp>(op.getOperation()))
       return chooseSimple(ssu);
+    if (oneKernel && canJoin(op))
+      return chooseFusedPlan(op, getProblem(op), *oneKernel,
+                             usesTf32(getProblem(op)));
     if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
       return chooseTiledOut(out);
     if (!isFused)
@@ -180,13 +181,31 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     return chooseChunkParallel(op);
   }
 
+  /// Whether the loop over chunks of a state_pass can compute `op` too.
+  static bool canJoin(Operation *op) {
+    if (auto pass = dyn_cast<StatePassOp>(op)) {
+      auto state = pass.getStates().getDefiningOp<ChunkStateOp>();
+      return state && getOnlyStatePass(state) && !state->hasAttr(kPlanAttrName);
+    }
+    if (auto out = dyn_cast<ChunkOutOp>(op)) {
+      auto pass = out.getChunkStates().getDefiningOp<StatePassOp>();
+      return pass && canJoin(pass);
+    }
+    // What both read is computed by both.
+    return isa<ChunkCumsumOp>(op) && !op->use_empty() &&
+           llvm::all_of(op->getUsers(), [](Operation *user) {
+             return isa<ChunkStateOp>(user) ||
+                    (!isa<ChunkCumsumOp>(user) && canJoin(user));
+           });
+  }
+
   /// Whether the blocks of the state_pass that reads `op` will compute it.
   bool becomesPartOfPass(ChunkStateOp op) {
     StatePassOp pass = getOnlyStatePass(op);
     if (!pass)
       return false;
     auto byHand = pass->getAttrOfType<PlanAttr>(kPlanAttrName);
-    return byHand ? byHand.getSchedule() == Schedule::ThreeKernel : isFused;
+    return byHand ? computesChunkStates(byHand.getSchedule()) : isFused;
   }
 
   /// Bytes of a staged tile: sizes are rounded up to powers of two.
@@ -220,7 +239,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     int64_t reduction = tokens < problem.chunk ? tokens : 0;
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
                          {1, 1, rows, columns}, {}, reduction, /*warps=*/4,
-                         /*stages=*/3, /*blocks=*/1, usesTf32(problem));
+                         /*stages=*/3, /*blocks=*/1,
+                         /*heads=*/1, /*segment=*/0, usesTf32(problem));
   }
 
   /// A block runs through the rows of a chunk of one head, some at a time, and
@@ -301,7 +321,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     return PlanAttr::get(
         &getContext(),
         isFused ? Schedule::ThreeKernel : Schedule::ChunkParallel, tile,
-        {rows, 0}, steps, warps, /*stages=*/1, blocks, usesTf32(problem));
+        {rows, 0}, steps, warps, /*stages=*/1, blocks, /*heads=*/1,
+        /*segment=*/0, usesTf32(problem));
   }
 
   /// A block holds rows of one head's state in the registers of its threads.
@@ -324,7 +345,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     tile[2] = rows;
     return PlanAttr::get(&getContext(), Schedule::Simple, tile, {},
                          /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1,
-                         /*tf32=*/false);
+                         /*heads=*/1, /*segment=*/0, /*tf32=*/false);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
@@ -370,7 +391,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
                          reduction, warps, /*stages=*/0, /*blocks=*/1,
-                         usesTf32(problem));
+                         /*heads=*/1, /*segment=*/0, usesTf32(problem));
   }
 
   bool usesTf32(const Problem &problem) {
@@ -398,5 +419,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   GpuLimits limits;
   int64_t limit = 0;
   bool isFused = false;
+  /// The schedule that computes outputs in the loop over chunks, if named.
+  std::optional<Schedule> oneKernel;
 };
 } // namespace
