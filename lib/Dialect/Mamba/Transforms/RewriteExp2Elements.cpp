@@ -89,14 +89,16 @@ bool Element::isSamePosition(const Element &other) const {
 
 /// Whether all that `value` goes to in its block is the selected value of
 /// `select`.
-static bool goesOnlyTo(Value value, arith::SelectOp select) {
+static bool goesOnlyTo(Value value, arith::SelectOp select,
+                       unsigned depth = 0) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *op = use.getOwner();
     if (op == select)
       return use.get() == select.getTrueValue() && use.getOperandNumber() == 1;
-    return op->getBlock() == select->getBlock() && isPure(op) &&
-           op->getNumRegions() == 0 && op->getNumResults() == 1 &&
-           goesOnlyTo(op->getResult(0), select);
+    constexpr unsigned kMaxDepth = 8;
+    return depth < kMaxDepth && op->getBlock() == select->getBlock() &&
+           isPure(op) && op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+           goesOnlyTo(op->getResult(0), select, depth + 1);
   });
 }
 
@@ -136,8 +138,9 @@ static bool isMasked(Operation *exponent, const Position &before,
   if (!op || !before.second || !after.second)
     return false;
   for (Value value : op.getBody()->getTerminator()->getOperands()) {
-    while (auto round = value.getDefiningOp<arith::TruncFOp>())
-      value = round.getIn();
+    while (
+        isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
     auto select = value.getDefiningOp<arith::SelectOp>();
     if (!select || !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
         !goesOnlyTo(exponent->getResult(0), select))
@@ -157,10 +160,12 @@ static bool isMasked(Operation *exponent, const Position &before,
       if (failed(column) || failed(row) || column->second != before.second ||
           row->second != after.second)
         continue;
-      LinearForm shift = column->first - before.first;
       // Without sign, a negative position would be a large one.
-      if (shift == row->first - after.first &&
-          BoundProver().isNeverNegative(shift))
+      bool isSigned =
+          predicate == Predicate::sle || predicate == Predicate::sge;
+      if (column->first - before.first == row->first - after.first &&
+          (isSigned || (BoundProver().isNeverNegative(column->first) &&
+                        BoundProver().isNeverNegative(row->first))))
         return true;
     }
   }
@@ -178,8 +183,16 @@ bool mamba::isNeverAfter(Operation *exponent, const Element &before,
       cast<RankedTensorType>(after.root.getType()).getShape().back();
   if (second.first.terms.empty() && second.first.constant == extent - 1)
     return true;
-  if (isMasked(exponent, first, second))
-    return true;
+  return isMasked(exponent, first, second) ||
+         isAlwaysBefore(exponent, before, after);
+}
+
+bool mamba::isAlwaysBefore(Operation *exponent, const Element &before,
+                           const Element &after) {
+  if (!before.isSameRow(after))
+    return false;
+  const Position &first = before.position.back(),
+                 &second = after.position.back();
   auto op = dyn_cast<linalg::GenericOp>(exponent->getParentOp());
   if (first.second && !op)
     return false;
