@@ -32,7 +32,7 @@ uint8_t *Warp::access(const Inst &inst, unsigned lane, Space space,
       return accessLocal(inst, lane, offset, bytes, kind);
     if (window == kParamWindow)
       return accessParam(inst, lane, offset, bytes, kind);
-    return accessGlobal(inst, lane, address, bytes, kind, bytes);
+    return accessGlobal(inst, lane, address, bytes, kind, bytes, value);
   }
   switch (space) {
   case Space::Shared:
@@ -43,7 +43,7 @@ uint8_t *Warp::access(const Inst &inst, unsigned lane, Space space,
   case Space::Param:
     return accessParam(inst, lane, address, bytes, kind);
   default:
-    return accessGlobal(inst, lane, address, bytes, kind, bytes);
+    return accessGlobal(inst, lane, address, bytes, kind, bytes, value);
   }
 }
 
@@ -56,9 +56,52 @@ static bool isMisaligned(uint64_t address, unsigned bytes) {
   return address & (bytes - 1);
 }
 
+void Warp::checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
+                           uint64_t bytes, AccessKind kind,
+                           const uint8_t *value, const uint8_t *place) {
+  GlobalShadow &shadow = *block.launch.globalShadow;
+  Cluster &cluster = block.cluster;
+  GlobalAccess access{cluster.linearIndex,
+                      getClusterThread(lane),
+                      uint32_t(&inst - kernel.code.data()),
+                      cluster.clock.time,
+                      knowledge,
+                      inst.strength,
+                      inst.scope == MemoryScope::Device,
+                      inst.isNonCoherent};
+  std::optional<GlobalConflict> conflict;
+  if (kind != AccessKind::Store)
+    conflict = shadow.read(access, address, bytes);
+  if (kind != AccessKind::Load) {
+    auto second = shadow.write(access, address, bytes, value, place);
+    if (!conflict)
+      conflict = second;
+  }
+  if (!conflict)
+    return;
+  std::string message = getVerb(kind).str();
+  if (inst.isNonCoherent)
+    message = "non-coherent read of global memory after a ";
+  else
+    message += " of global memory without order after a ";
+  message += conflict->earlierIsWrite ? "write by " : "read by ";
+  if (conflict->cluster == cluster.linearIndex) {
+    message += block.describeThread(conflict->thread);
+  } else {
+    unsigned warp = conflict->thread / kLanes, rank = warp / block.numWarps;
+    message += "thread " +
+               formatPlace(block.getThread(warp % block.numWarps * kLanes +
+                                           conflict->thread % kLanes)) +
+               " of block " +
+               formatPlace(block.getIndex(conflict->cluster, rank));
+  }
+  report(FindingKind::Race, inst, lane, address + conflict->byte,
+         message + " in line " + Twine(kernel.code[conflict->pc].line));
+}
+
 uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
-                            uint64_t bytes, AccessKind kind,
-                            unsigned alignment) {
+                            uint64_t bytes, AccessKind kind, unsigned alignment,
+                            const uint8_t *value) {
   Buffer *buffer = block.launch.device.lookup(address);
   if (!buffer) {
     report(FindingKind::OutOfBounds, inst, lane, address,
@@ -89,6 +132,9 @@ uint8_t *Warp::accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
                buffer->name + "', which is an input");
     return nullptr;
   }
+  if (buffer->role != BufferRole::Input && block.launch.globalShadow)
+    checkGlobalRace(inst, lane, address, bytes, kind, value,
+                    buffer->data + offset);
   if (!buffer->written)
     return buffer->data + offset;
   uint8_t *flags = &buffer->written[offset];

@@ -140,6 +140,7 @@ template <typename Op> static void decodeApproximate(Decoder &d) {
     break;
   case Type::F16x2:
   case Type::BF16x2:
+    d.inst.propagate = propagateHalves;
     d.inst.run = runHalf<Op, 2>;
     break;
   default:

@@ -64,16 +64,23 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
     destinations[lane] = warp.get(inst.ops[0], lane) + inst.imm;
   });
   Block &block = warp.block;
+  auto getSize = [&](unsigned lane) -> unsigned {
+    if (inst.flag)
+      return std::min<uint64_t>(warp.get(inst.ops[2], lane), inst.bytes);
+    bool ignoreSource = inst.flag2 && warp.predicate(inst.ops[2]) >> lane & 1;
+    return ignoreSource ? 0 : inst.bytes;
+  };
   if (block.launch.options.countMemory) {
-    block.countGlobal(sources, lanes, inst.bytes, /*isStore=*/false);
+    LaneMask reading = 0;
+    forLanes(lanes, [&](unsigned lane) {
+      reading |= LaneMask(getSize(lane) != 0) << lane;
+    });
+    block.countGlobal(sources, reading, inst.bytes, /*isStore=*/false);
+    block.countBytes(BytePath::AsyncCopy, sources, reading, inst.bytes);
     block.countShared(destinations, lanes, inst.bytes);
   }
   forLanes(lanes, [&](unsigned lane) {
-    unsigned size = inst.bytes;
-    if (inst.flag)
-      size = std::min<uint64_t>(warp.get(inst.ops[2], lane), inst.bytes);
-    if (inst.flag2 && warp.predicate(inst.ops[2]) >> lane & 1)
-      size = 0; // ignore-src
+    unsigned size = getSize(lane);
     uint64_t destination = destinations[lane];
     std::optional<SharedPlace> place =
         warp.resolveShared(inst, lane, Space::Shared, destination, inst.bytes,
@@ -88,9 +95,10 @@ static void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
     }
     // The bytes that are read may be fewer, and then no power of two.
     const uint8_t *source = nullptr;
-    for (unsigned i = 0; i != size; ++i) {
-      const uint8_t *byte = warp.access(inst, lane, Space::Global,
-                                        sources[lane] + i, 1, AccessKind::Load);
+    unsigned step = size & -size;
+    for (unsigned i = 0; i < size; i += step) {
+      const uint8_t *byte = warp.access(
+          inst, lane, Space::Global, sources[lane] + i, step, AccessKind::Load);
       if (!byte)
         return;
       if (i == 0)

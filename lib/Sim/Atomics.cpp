@@ -52,6 +52,7 @@ void runAtomic(Warp &warp, const Inst &inst, LaneMask lanes) {
                     inst.bytes);
     }
   });
+  orderIfStrong(warp, inst, lanes, addresses, /*reads=*/true, true);
 }
 
 } // namespace
@@ -90,9 +91,9 @@ static void decodeAtomic(Decoder &d) {
   if (d.base == "red" && d.take("async"))
     return decodeAsyncStore(d, /*reduces=*/true);
   d.inst.cls = InstClass::Atomic;
-  d.inst.strength = Strength::Atomic;
   bool hasPolicy = takeCacheHints(d);
   takeStrength(d);
+  d.inst.strength = Strength::Atomic;
   d.inst.space = takeSpace(d).value_or(Space::Generic);
   d.take("noftz");
   auto operation = d.takeOneOf(

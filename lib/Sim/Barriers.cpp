@@ -127,8 +127,9 @@ void Block::complete(Barrier &barrier, unsigned number, const Inst &inst) {
       group.state = Warp::Group::Ready;
       ++group.pc;
     }
-    if (at)
-      warp.knowledge.join(barrier.knowledge);
+    if (!at)
+      continue;
+    warp.knowledge.join(barrier.knowledge);
   }
   barrier = Barrier();
 }

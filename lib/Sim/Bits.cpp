@@ -116,6 +116,23 @@ struct Bfind {
   }
 };
 
+/// fns: the bit that is the offset-th one that is set, from the base on, up or
+/// down.
+void runFns(Warp &warp, const Inst &inst, LaneMask lanes) {
+  mapRow<uint32_t>(warp, inst.ops[0], lanes, [&](unsigned lane) -> uint32_t {
+    uint32_t mask = warp.get(inst.ops[1], lane);
+    uint32_t base = warp.get(inst.ops[2], lane);
+    int64_t offset = int32_t(warp.get(inst.ops[3], lane));
+    int64_t left = offset < 0 ? -offset : offset, step = offset < 0 ? -1 : 1;
+    if (!offset)
+      return base < 32 && mask >> base & 1 ? base : ~uint32_t(0);
+    for (int64_t bit = base; bit >= 0 && bit < 32; bit += step)
+      if (mask >> bit & 1 && !--left)
+        return bit;
+    return ~uint32_t(0);
+  });
+}
+
 template <typename T>
 void runBfe(Warp &warp, const Inst &inst, LaneMask lanes) {
   const T *a = warp.row<T>(inst.ops[1]);
@@ -243,12 +260,18 @@ template <typename Op> static void decodeLogic(Decoder &d) {
   takeOperands(d, type, 2);
   d.inst.run =
       type == Type::Pred ? runPredicateBinary<Op> : integerBinary<Op>(type);
+  if (type != Type::Pred)
+    d.inst.propagate = std::is_same_v<Op, And>  ? propagateAnd
+                       : std::is_same_v<Op, Or> ? propagateOr
+                                                : propagateBytes;
 }
 
 static void decodeNot(Decoder &d) {
   Type type = d.takeType();
   takeOperands(d, type, 1);
   d.inst.run = type == Type::Pred ? runPredicateNot : integerUnary<Not>(type);
+  if (type != Type::Pred)
+    d.inst.propagate = propagateBytes;
 }
 
 static void decodeCnot(Decoder &d) {
@@ -262,6 +285,8 @@ template <bool isLeft> static void decodeShift(Decoder &d) {
   d.dst(type);
   d.src(type);
   d.src(Type::U32);
+  d.inst.signExtend = ptx::isSigned(type);
+  d.inst.propagate = isLeft ? propagateShl : propagateShr;
   d.inst.run = selectInteger(type, [](auto tag) -> Handler {
     using T = decltype(tag);
     if constexpr (isLeft)
@@ -303,6 +328,11 @@ static void decodeBrev(Decoder &d) {
   takeOperands(d, type, 1);
   d.inst.run = selectBits(
       type, [](auto tag) -> Handler { return runUnary<decltype(tag), Brev>; });
+}
+
+static void decodeFns(Decoder &d) {
+  takeOperands(d, d.takeType(), 3);
+  d.inst.run = runFns;
 }
 
 static void decodeBfe(Decoder &d) {
@@ -348,6 +378,7 @@ static void decodePrmt(Decoder &d) {
   takeOperands(d, d.takeType(), 3);
   if (auto mode = d.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}))
     d.inst.imm = *mode + 1;
+  d.inst.propagate = propagatePermute;
   d.inst.run = runPrmt;
 }
 
@@ -365,6 +396,7 @@ void addBitInstructions(DecodeTable &table) {
   table["clz"] = decodeCount<Clz>;
   table["bfind"] = decodeCount<Bfind>;
   table["brev"] = decodeBrev;
+  table["fns"] = decodeFns;
   table["bfe"] = decodeBfe;
   table["bfi"] = decodeBfi;
   table["bmsk"] = decodeBmsk;

@@ -140,6 +140,19 @@ void Block::fillSpecials(Warp &warp) {
   }
 }
 
+std::array<unsigned, 3> Block::getIndex(uint64_t clusterIndex,
+                                        unsigned ofRank) const {
+  std::array<unsigned, 3> result;
+  for (unsigned axis = 0; axis != 3; ++axis) {
+    unsigned size = launch.cluster[axis],
+             count = launch.options.grid[axis] / size;
+    result[axis] = clusterIndex % count * size + ofRank % size;
+    clusterIndex /= count;
+    ofRank /= size;
+  }
+  return result;
+}
+
 void Block::start(const std::array<unsigned, 3> &position) {
   const std::array<unsigned, 3> &grid = launch.options.grid;
   for (unsigned axis = 0; axis != 3; ++axis)
@@ -157,11 +170,13 @@ void Block::start(const std::array<unsigned, 3> &position) {
   mbarriers.clear();
   readers.clear();
   numReads = 0;
+  releases.clear();
   // Values that differ from run to run would hide what nobody wrote.
   std::fill(shared.begin(), shared.end(), 0xff);
   for (Warp &warp : warps) {
     unsigned rest = numThreads - warp.id * kLanes;
     warp.start(rest >= kLanes ? kAllLanes : maskTrailingOnes<LaneMask>(rest));
+    warp.fenceOrder.clear();
     warp.knowledge.reset(cluster.getNumWarps() + 1, cluster.clock.time - 1);
     fillSpecials(warp);
   }

@@ -8,6 +8,7 @@
 #ifndef MAMBA_LIB_SIM_BLOCK_H
 #define MAMBA_LIB_SIM_BLOCK_H
 
+#include "GlobalShadow.h"
 #include "Mbarrier.h"
 #include "Memory.h"
 #include "TensorMemory.h"
@@ -30,6 +31,8 @@ struct Launch {
   std::string file;
   std::vector<uint8_t> parameters;
   uint64_t dynamicSharedBytes;
+  /// If sanitized.
+  GlobalShadow *globalShadow = nullptr;
   std::array<unsigned, 3> cluster{1, 1, 1};
   bool isExplicitCluster = false;
 };
@@ -48,6 +51,9 @@ struct Barrier {
   unsigned population = 0;
   bool all = true, any = false;
 };
+
+/// "(1, 0, 0)".
+std::string formatPlace(const std::array<unsigned, 3> &place);
 
 /// Stands for one block after the other.
 class Block {
@@ -73,6 +79,13 @@ public:
   void countShared(const uint64_t *addresses, LaneMask lanes, unsigned bytes);
   void countGlobal(const uint64_t *addresses, LaneMask lanes, unsigned bytes,
                    bool isStore);
+  /// `bytes` of each lane; those at one address count once.
+  void countBytes(BytePath path, const uint64_t *addresses, LaneMask lanes,
+                  unsigned bytes);
+  /// Bytes that no lane has an address for.
+  void countBytes(BytePath path, uint64_t bytes) {
+    counters.bytes[unsigned(path)] += bytes;
+  }
   /// Adds the instructions executed to `counters`.
   void finishCounters();
 
@@ -87,6 +100,8 @@ public:
   bool isBeingRead(uint64_t offset, uint64_t bytes) const;
 
   std::array<unsigned, 3> getThread(unsigned linear) const;
+  std::array<unsigned, 3> getIndex(uint64_t clusterIndex,
+                                   unsigned ofRank) const;
   /// "thread (0, 0, 0)" for a thread as `Shadow` numbers them.
   std::string describeThread(uint32_t clusterThread) const;
 
@@ -106,6 +121,8 @@ public:
   WarpgroupOrder warpgroups;
   TensorMemory tensor;
   Mbarriers mbarriers;
+  /// For threads of this block only.
+  ReleaseMap releases;
   bool stopped = false; // a finding that ends the block
 
   /// By instruction.

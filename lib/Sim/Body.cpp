@@ -20,20 +20,26 @@ std::optional<unsigned> Parser::lookupRegister(StringRef name) const {
   return std::nullopt;
 }
 
-bool Parser::parseBody(Entry &entry) {
+bool Parser::parseBody(Entry &entry, bool hasScope) {
   if (!expect('{'))
     return false;
-  scopes.assign(1, {});
+  if (!hasScope) {
+    scopes.assign(1, {});
+    variableScopes.assign(1, {});
+  }
   while (!scopes.empty()) {
     if (lexer.atEnd())
       return fail("expected '}'");
-    if (lexer.consume('{'))
+    if (lexer.consume('{')) {
       scopes.emplace_back();
-    else if (lexer.consume('}'))
+      variableScopes.emplace_back();
+    } else if (lexer.consume('}')) {
       scopes.pop_back();
-    else if (lexer.peek() == '.' ? !parseBodyDirective(entry)
-                                 : !parseStatement(entry))
+      variableScopes.pop_back();
+    } else if (lexer.peek() == '.' ? !parseBodyDirective(entry)
+                                   : !parseStatement(entry)) {
       return false;
+    }
   }
   return true;
 }
@@ -42,19 +48,37 @@ bool Parser::parseBodyDirective(Entry &entry) {
   StringRef word = lexer.takeDirective();
   if (word == "reg")
     return parseRegisters(entry);
-  if (word == "local")
-    return parseVariable(Space::Local, false, entry.variables);
+  // Parameters of calls are memory of the thread.
+  if (word == "local" || word == "param")
+    return parseLocalVariable(entry, Space::Local);
   if (word == "shared")
-    return parseVariable(Space::Shared, false, entry.variables);
+    return parseLocalVariable(entry, Space::Shared);
   if (word == "loc") {
     lexer.skipLine();
     return true;
   }
-  if (word == "pragma" || word == "param")
+  if (word == "pragma")
     return lexer.skipPast(';') || fail("expected ';'");
   if (word == "extern" || word == "visible")
     return true;
   return fail("unknown directive '." + word + "' in a kernel");
+}
+
+/// In the innermost scope. Names that scopes share become different ones.
+bool Parser::parseLocalVariable(Entry &entry, Space space) {
+  std::vector<Variable> variables;
+  if (!parseVariable(space, false, variables))
+    return false;
+  for (Variable &variable : variables) {
+    bool isKnown = llvm::any_of(entry.variables, [&](const Variable &other) {
+      return other.name == variable.name;
+    });
+    StringRef name = isKnown ? module.makeName(variable.name) : variable.name;
+    variableScopes.back()[variable.name] = name;
+    variable.name = name;
+    entry.variables.push_back(std::move(variable));
+  }
+  return true;
 }
 
 bool Parser::parseRegisters(Entry &entry) {
@@ -114,6 +138,8 @@ bool Parser::parseStatement(Entry &entry) {
     }
     // `name: .branchtargets a, b;`
     StringRef word = lexer.takeDirective();
+    if (word == "callprototype")
+      return lexer.skipPast(';') || fail("expected ';'");
     if (word != "branchtargets") {
       // A directive such as `.loc` behind a label.
       entry.labels.push_back({opcode, unsigned(entry.instructions.size())});
@@ -138,8 +164,8 @@ bool Parser::parseInstruction(Entry &entry, StringRef opcode, unsigned line,
   instruction.line = line;
   instruction.opcode = opcode;
   if (opcode.split('.').first == "call") {
-    if (!lexer.skipPast(';'))
-      return fail("expected ';'");
+    if (!parseCall(instruction))
+      return false;
     entry.instructions.push_back(std::move(instruction));
     return true;
   }
@@ -155,6 +181,24 @@ bool Parser::parseInstruction(Entry &entry, StringRef opcode, unsigned line,
   }
   entry.instructions.push_back(std::move(instruction));
   return true;
+}
+
+/// `(results), function, (arguments), prototypes;` of which only the function
+/// must be there. The operands are the function and two vectors.
+bool Parser::parseCall(Instruction &instruction) {
+  Operand results, callee, arguments;
+  results.kind = arguments.kind = Operand::Vector;
+  if (lexer.consume('(') && (!parseList(results, ')') || !expect(',')))
+    return false;
+  if (!parseOperand(callee))
+    return false;
+  if (lexer.consume(',') && lexer.consume('(') && !lexer.consume(')') &&
+      !parseList(arguments, ')'))
+    return false;
+  instruction.operands = {std::move(callee), std::move(results),
+                          std::move(arguments)};
+  // What is left are names of prototypes or possible targets.
+  return lexer.skipPast(';') || fail("expected ';'");
 }
 
 bool Parser::parseList(Operand &operand, char close) {
@@ -270,6 +314,11 @@ bool Parser::parseNamed(Operand &operand) {
   }
   operand.kind = Operand::Symbol;
   operand.name = name;
+  for (const StringMap<StringRef> &scope : reverse(variableScopes))
+    if (auto it = scope.find(name); it != scope.end()) {
+      operand.name = it->second;
+      break;
+    }
   return parseOffset(operand);
 }
 

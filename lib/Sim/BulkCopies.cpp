@@ -311,6 +311,8 @@ void countBulk(Warp &warp, const BulkCopy &copy, bool isStore) {
     bytes += piece.bytes;
   }
   Counters &counters = warp.block.counters;
+  warp.block.countBytes(isStore ? BytePath::BulkStore : BytePath::BulkLoad,
+                        bytes);
   uint64_t ideal = (bytes + kSectorBytes - 1) / kSectorBytes;
   if (isStore) {
     ++counters.globalStoreRequests;

@@ -64,6 +64,8 @@ void Cluster::run(uint64_t linear) {
     rest /= count;
   }
   random.seed(launch.options.seed * 0x9e3779b97f4a7c15 + linear);
+  linearIndex = linear;
+  releases.clear();
   progress = 0;
   quietRounds = 0;
   startClock();

@@ -48,6 +48,9 @@ public:
   BulkCopies copies{*this};
   Fences fences;
   ClusterBarrier barrier;
+  /// For threads of this cluster only.
+  ReleaseMap releases;
+  uint64_t linearIndex = 0;
 
   void arriveAtBarrier(Warp &warp, const Inst &inst, LaneMask lanes,
                        bool isRelaxed);

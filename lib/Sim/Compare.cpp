@@ -240,7 +240,7 @@ static void decodeSelp(Decoder &d) {
   takeOperands(d, type, 2);
   d.src(Type::Pred);
   d.inst.cls = InstClass::Move;
-  d.inst.copies = true;
+  d.inst.propagate = propagateSelect;
   d.inst.run = selectBits(
       type, [](auto tag) -> Handler { return runSelp<decltype(tag)>; });
 }

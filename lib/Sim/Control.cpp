@@ -12,6 +12,7 @@
 
 #include "Barriers.h"
 #include "Cluster.h"
+#include "LoadStore.h"
 #include "Select.h"
 
 using namespace llvm;
@@ -90,11 +91,13 @@ static void decodeBarrier(Decoder &d) {
 
 static void runFence(Warp &warp, const Inst &inst, LaneMask lanes) {
   Cluster &cluster = warp.block.cluster;
+  if (inst.releases && warp.tracksOrder)
+    warp.fence(inst.scope);
   cluster.fences.add(warp, lanes, FenceKind(inst.mode), cluster.clock);
 }
 
 /// All accesses take effect in program order here, so fences only matter for
-/// what the sanitizer finds.
+/// what the sanitizer finds. membar.cta is fence.sc.cta and so on.
 static void decodeFence(Decoder &d) {
   d.inst.cls = InstClass::Barrier;
   FenceKind kind =
@@ -104,6 +107,10 @@ static void decodeFence(Decoder &d) {
     kind = FenceKind::AsyncProxy;
     isOther =
         d.take("alias") || d.opcode.contains("tensormap") || d.take("global");
+  }
+  if (kind == FenceKind::Memory) {
+    d.inst.scope = d.take("gl") ? MemoryScope::Device : takeScope(d);
+    d.inst.acquires = d.inst.releases = true;
   }
   d.inst.mode = uint8_t(kind);
   while (d.hasModifiers())

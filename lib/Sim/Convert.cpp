@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// PTX ISA, "cvt". Stochastic rounding is not modelled.
+// PTX ISA, "cvt". Types of six and four bits are in ConvertNarrow.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -327,10 +327,13 @@ static void decodePair(Decoder &d, Conversion conversion, Type to, Type from) {
     d.src(from);
   }
   d.inst.imm = conversion.pack();
+  d.inst.propagate = propagatePair;
   d.inst.run = runConvertPair;
 }
 
 static void decodeCvt(Decoder &d) {
+  if (decodeNarrowConversion(d))
+    return;
   d.inst.cls = InstClass::Convert;
   Conversion conversion{};
   if (std::optional<Round> round = takeRound(d)) {
@@ -352,15 +355,19 @@ static void decodeCvt(Decoder &d) {
   conversion.from = from;
   if (getElement(from) || to == Type::Pred || from == Type::Pred)
     return;
-  // Registers have at least 16 bits.
-  d.dstWide(getSize(to) == 1 ? Type::B16 : to);
-  d.srcWide(getSize(from) == 1 ? Type::B16 : from);
+  d.dstWide(to);
+  d.srcWide(from);
   if (d.failed())
     return;
   if (ptx::isInteger(to))
     conversion.toIntegral = false;
   d.inst.imm = conversion.pack();
   d.inst.run = runConvert;
+  d.inst.bytes = getSize(from);
+  d.inst.signExtend = ptx::isSigned(from);
+  bool extends =
+      ptx::isInteger(to) && ptx::isInteger(from) && !conversion.saturates;
+  d.inst.propagate = extends ? propagateExtend : useLowBytes;
   if (d.hasExactRows(to, from))
     if (Handler fast = getFast(conversion))
       d.inst.run = fast;

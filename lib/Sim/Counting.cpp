@@ -76,6 +76,15 @@ void Block::countGlobal(const uint64_t *addresses, LaneMask lanes,
   }
 }
 
+void Block::countBytes(BytePath path, const uint64_t *addresses, LaneMask lanes,
+                       unsigned bytes) {
+  SmallVector<uint64_t, 32> places;
+  forLanes(lanes, [&](unsigned lane) { places.push_back(addresses[lane]); });
+  llvm::sort(places);
+  places.erase(llvm::unique(places), places.end());
+  countBytes(path, places.size() * bytes);
+}
+
 void Block::finishCounters() {
   for (auto [inst, warpCount, threadCount] :
        zip_equal(kernel.code, warpExecutions, threadExecutions)) {

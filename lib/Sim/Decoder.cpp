@@ -143,6 +143,7 @@ void Decoder::layoutVariables() {
   kernel.parameterBytes = entry.parameterBytes;
   kernel.requiredBlock = entry.requiredBlock;
   kernel.maximumBlock = entry.maximumBlock;
+  kernel.maxRegisters = entry.maxRegisters;
   kernel.requiredCluster = entry.requiredCluster;
 }
 
@@ -152,6 +153,10 @@ bool Decoder::decodeKernel() {
   for (const ptx::Register &reg : entry.registers)
     registers.push_back(makeRow(getSize(reg.type), reg.type == Type::Pred,
                                 reg.name, /*written=*/0));
+  for (const Opnd &row : registers)
+    kernel.registerUnits.push_back(row.isPredicate  ? 0
+                                   : row.bytes <= 4 ? 1
+                                                    : row.bytes / 4);
   for (const ptx::Instruction &instruction : entry.instructions)
     if (!decodeInstruction(instruction))
       return false;
@@ -164,6 +169,18 @@ bool Decoder::decodeKernel() {
   kernel.code.push_back(end);
   orderCode(kernel);
   return true;
+}
+
+/// Why an instruction is not modelled, if there is more to say.
+static StringRef getReason(StringRef base) {
+  if (base == "multimem")
+    return ": there is one device only";
+  if (is_contained({"tex", "tld4", "txq", "suld", "sust", "sured", "suq"},
+                   base))
+    return ": there are no textures and surfaces";
+  if (base == "alloca" || base == "stacksave" || base == "stackrestore")
+    return ": the size of the stack must be known";
+  return "";
 }
 
 bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
@@ -181,7 +198,7 @@ bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   const DecodeTable &table = getDecodeTable();
   auto it = table.find(base);
   if (it == table.end()) {
-    fail("instruction '" + opcode + "' is not modelled");
+    fail("instruction '" + opcode + "' is not modelled" + getReason(base));
     return false;
   }
   if (instruction.guard) {
@@ -207,6 +224,10 @@ bool Decoder::decodeInstruction(const ptx::Instruction &instruction) {
   inst.numDsts = destinations.size();
   inst.numOps = ops.size();
   inst.address += inst.numDsts;
+  if (inst.acquires || inst.releases) {
+    kernel.ordersThreads = true;
+    kernel.ordersBlocks |= inst.scope == MemoryScope::Device;
+  }
   kernel.code.push_back(inst);
   kernel.usesAsyncRegisters |= inst.isAsync;
   kernel.usesTensorMemory |= base == "tcgen05";

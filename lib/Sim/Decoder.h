@@ -121,6 +121,9 @@ public:
   }
   unsigned countSources() const { return sources.size(); }
   /// Whether an operand is a predicate register.
+  /// Whether an address starts at a variable of the thread, as parameters of
+  /// calls do.
+  bool isLocal(const ptx::Operand &address) const;
   bool isPredicate(const ptx::Operand &operand) const {
     return operand.kind == ptx::Operand::Register &&
            registers[operand.reg].isPredicate;

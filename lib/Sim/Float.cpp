@@ -306,6 +306,7 @@ static void setHandler(Decoder &d, Operation operation, Type type) {
     break;
   case Type::F32x2:
     d.inst.cls = InstClass::Float;
+    d.inst.propagate = propagateWords;
     d.inst.run = runGeneral<float, computeSingle, 2>;
     break;
   case Type::F64:
@@ -317,12 +318,14 @@ static void setHandler(Decoder &d, Operation operation, Type type) {
     d.inst.run = runGeneral<uint16_t, computeHalf<F16>, 1>;
     break;
   case Type::F16x2:
+    d.inst.propagate = propagateHalves;
     d.inst.run = runGeneral<uint16_t, computeHalf<F16>, 2>;
     break;
   case Type::BF16:
     d.inst.run = runGeneral<uint16_t, computeHalf<BF16>, 1>;
     break;
   case Type::BF16x2:
+    d.inst.propagate = propagateHalves;
     d.inst.run = runGeneral<uint16_t, computeHalf<BF16>, 2>;
     break;
   default:

@@ -150,7 +150,8 @@ Error FunctionCall::placeArguments() {
                                ", expected " + formatShape(shape));
     }
     argument.address = device.add(argument.name, argument.array->getData(),
-                                  argument.array->getNumBytes(), argument.role);
+                                  argument.array->getNumBytes(), argument.role,
+                                  getDtypeSize(argument.dtype));
   }
   return Error::success();
 }

@@ -154,6 +154,7 @@ template <typename Op> static bool decodePacked(Decoder &d) {
   if (!isSigned && !d.take("u16x2"))
     return false;
   takeOperands(d, Type::B32, 2);
+  d.inst.propagate = propagateHalves;
   d.inst.run =
       isSigned ? runPackedBinary<int16_t, Op> : runPackedBinary<uint16_t, Op>;
   return true;
@@ -378,6 +379,33 @@ static void decodeDp4a(Decoder &d) {
   d.inst.run = runDp4a;
 }
 
+/// dp2a: of two products of halves of a with bytes of b, the lower two or with
+/// flag the upper ones.
+static void runDp2a(Warp &warp, const Inst &inst, LaneMask lanes) {
+  mapRow<uint32_t>(warp, inst.ops[0], lanes, [&](unsigned lane) {
+    uint32_t a = warp.get(inst.ops[1], lane), b = warp.get(inst.ops[2], lane);
+    uint32_t sum = warp.get(inst.ops[3], lane);
+    if (inst.flag)
+      b >>= 16;
+    for (unsigned i = 0; i != 2; ++i) {
+      uint16_t half = a >> (16 * i);
+      uint8_t byte = b >> (8 * i);
+      int x = inst.mode & 1 ? int16_t(half) : half;
+      int y = inst.mode & 2 ? int8_t(byte) : byte;
+      sum += x * y;
+    }
+    return sum;
+  });
+}
+
+static void decodeDp2a(Decoder &d) {
+  d.inst.flag = d.take("hi");
+  if (!d.inst.flag && !d.take("lo"))
+    return;
+  decodeDp4a(d);
+  d.inst.run = runDp2a;
+}
+
 void addIntegerInstructions(DecodeTable &table) {
   table["add"] = decodeAddSub<Add, false>;
   table["sub"] = decodeAddSub<Sub, true>;
@@ -396,6 +424,7 @@ void addIntegerInstructions(DecodeTable &table) {
   table["neg"] = decodeUnary<Neg>;
   table["sad"] = decodeSad;
   table["dp4a"] = decodeDp4a;
+  table["dp2a"] = decodeDp2a;
 }
 
 } // namespace mamba::sim

@@ -12,6 +12,7 @@
 #include "llvm/Support/Threading.h"
 
 #include <mutex>
+#include <numeric>
 
 using namespace llvm;
 
@@ -45,7 +46,9 @@ Expected<Program> Program::load(std::unique_ptr<MemoryBuffer> text,
               device.getImpl().lookup(address)->data);
     globals[variable.name] = address;
   }
-  for (const ptx::Entry &entry : module->entries) {
+  for (ptx::Entry &entry : module->entries) {
+    if (Error error = ptx::inlineCalls(*module, entry))
+      return std::move(error);
     auto kernel = std::make_unique<Kernel>();
     Decoder decoder(*module, entry, globals, *kernel);
     if (!decoder.decodeKernel())
@@ -138,6 +141,84 @@ mergeFindings(std::map<std::pair<unsigned, uint32_t>, Block::Found> &all,
   }
 }
 
+/// What a launch may change.
+namespace {
+class Snapshot {
+public:
+  explicit Snapshot(Device::Impl &device) : device(device) {
+    for (const Buffer &buffer : device.buffers) {
+      copies.emplace_back();
+      if (buffer.role == BufferRole::Input)
+        continue;
+      copies.back().data.assign(buffer.data, buffer.data + buffer.size);
+      if (buffer.written)
+        copies.back().written.assign(buffer.written.get(),
+                                     buffer.written.get() + buffer.size);
+    }
+  }
+  void restore() const {
+    for (auto [buffer, copy] : zip_equal(device.buffers, copies)) {
+      llvm::copy(copy.data, buffer.data);
+      llvm::copy(copy.written, buffer.written.get());
+    }
+  }
+
+private:
+  struct Copy {
+    std::vector<uint8_t> data, written;
+  };
+  Device::Impl &device;
+  std::vector<Copy> copies;
+};
+} // namespace
+
+/// Runs all clusters on `jobs` host threads. Returns whether the findings may
+/// depend on their order.
+static Expected<bool> runClusters(Launch launch, uint64_t numClusters,
+                                  unsigned jobs, LaunchResult &result) {
+  std::optional<GlobalShadow> shadow;
+  if (launch.options.sanitize && numClusters < GlobalShadow::kMaxClusters) {
+    shadow.emplace(launch.device, launch.kernel, jobs > 1);
+    if (!*shadow)
+      return createStringError("kernel '" + launch.kernel.name +
+                               "': too little memory to look for races in the "
+                               "memory that it may write");
+    launch.globalShadow = &*shadow;
+  }
+  std::atomic<uint64_t> next{0};
+  std::mutex mutex;
+  std::map<std::pair<unsigned, uint32_t>, Block::Found> findings;
+  auto work = [&] {
+    std::unique_ptr<Cluster> cluster;
+    for (uint64_t index; (index = next++) < numClusters;) {
+      if (!cluster)
+        cluster = std::make_unique<Cluster>(launch);
+      // Seeds use another order, unless blocks may wait for earlier ones.
+      bool reversed = launch.options.seed & 1 && !launch.kernel.ordersBlocks;
+      cluster->run(reversed ? numClusters - 1 - index : index);
+    }
+    if (!cluster)
+      return;
+    std::lock_guard<std::mutex> lock(mutex);
+    for (std::unique_ptr<Block> &block : cluster->blocks) {
+      block->finishCounters();
+      result.counters += block->counters;
+      mergeFindings(findings, *block);
+    }
+  };
+  if (jobs <= 1) {
+    work();
+  } else {
+    DefaultThreadPool pool(hardware_concurrency(jobs));
+    for (unsigned i = 0; i != jobs; ++i)
+      pool.async(work);
+    pool.wait();
+  }
+  for (auto &[key, found] : findings)
+    result.findings.push_back(std::move(found.finding));
+  return shadow && shadow->hasRaceBetweenBlocks();
+}
+
 Expected<LaunchResult>
 Program::launch(StringRef name, const LaunchOptions &options,
                 ArrayRef<std::vector<uint8_t>> parameters) {
@@ -146,7 +227,7 @@ Program::launch(StringRef name, const LaunchOptions &options,
   });
   if (it == kernels.end())
     return createStringError(file + ": there is no kernel '" + name + "'");
-  const Kernel &kernel = **it;
+  Kernel &kernel = **it;
   if (Error error = checkLaunch(kernel, options, parameters))
     return std::move(error);
 
@@ -163,42 +244,36 @@ Program::launch(StringRef name, const LaunchOptions &options,
   uint64_t numClusters = 1;
   for (unsigned axis = 0; axis != 3; ++axis)
     numClusters *= options.grid[axis] / launch.cluster[axis];
-  std::atomic<uint64_t> next{0};
-  std::mutex mutex;
-  std::map<std::pair<unsigned, uint32_t>, Block::Found> findings;
   LaunchResult result;
-  auto work = [&] {
-    std::unique_ptr<Cluster> cluster;
-    for (uint64_t index; (index = next++) < numClusters;) {
-      if (!cluster)
-        cluster = std::make_unique<Cluster>(launch);
-      // Any order is allowed; seeds use another one.
-      cluster->run(options.seed & 1 ? numClusters - 1 - index : index);
-    }
-    if (!cluster)
-      return;
-    std::lock_guard<std::mutex> lock(mutex);
-    for (std::unique_ptr<Block> &block : cluster->blocks) {
-      block->finishCounters();
-      result.counters += block->counters;
-      mergeFindings(findings, *block);
-    }
-  };
+  if (options.countMemory) {
+    if (!kernel.liveRegisters)
+      kernel.liveRegisters = countLiveRegisters(kernel);
+    result.counters.liveRegisters = *kernel.liveRegisters;
+    result.counters.declaredRegisters = std::accumulate(
+        kernel.registerUnits.begin(), kernel.registerUnits.end(), uint64_t(0));
+    result.counters.maxRegisters = kernel.maxRegisters;
+  }
   unsigned jobs = std::min<uint64_t>(
       options.jobs ? options.jobs
                    : hardware_concurrency().compute_thread_count(),
       numClusters);
-  if (jobs <= 1) {
-    work();
-  } else {
-    DefaultThreadPool pool(hardware_concurrency(jobs));
-    for (unsigned i = 0; i != jobs; ++i)
-      pool.async(work);
-    pool.wait();
+  // Blocks that wait for each other run in order.
+  if (kernel.ordersBlocks)
+    jobs = 1;
+  std::optional<Snapshot> snapshot;
+  if (jobs > 1 && options.sanitize)
+    snapshot.emplace(device->getImpl());
+  LaunchResult before = result;
+  Expected<bool> dependsOnOrder =
+      runClusters(launch, numClusters, jobs, result);
+  if (dependsOnOrder && *dependsOnOrder && snapshot) {
+    // Findings are to be those of the plain order.
+    snapshot->restore();
+    result = std::move(before);
+    dependsOnOrder = runClusters(launch, numClusters, 1, result);
   }
-
-  for (auto &[key, found] : findings)
-    result.findings.push_back(std::move(found.finding));
+  if (!dependsOnOrder)
+    return dependsOnOrder.takeError();
   llvm::sort(result.findings, [](const Finding &a, const Finding &b) {
     return std::pair(a.line, a.kind) < std::pair(b.line, b.kind);
   });

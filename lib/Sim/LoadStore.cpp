@@ -31,14 +31,32 @@ void countRequest(Warp &warp, const Inst &inst, LaneMask lanes,
   if (space == Space::Generic) {
     uint64_t address = addresses[countr_zero(lanes)];
     uint64_t window = address & ~(kWindowBytes - 1);
-    space = window == kSharedWindow                 ? Space::Shared
-            : address > kParamWindow + kWindowBytes ? Space::Global
-                                                    : Space::Local;
+    space = window == kSharedWindow  ? Space::Shared
+            : window == kLocalWindow ? Space::Local
+            : window == kParamWindow ? Space::Param
+                                     : Space::Global;
   }
-  if (space == Space::Shared || space == Space::SharedCluster)
+  BytePath path;
+  switch (space) {
+  case Space::SharedCluster:
+  case Space::Shared:
     block.countShared(addresses, lanes, bytes);
-  else if (space == Space::Global)
+    path = isStore ? BytePath::SharedStore : BytePath::SharedLoad;
+    break;
+  case Space::Local: // addresses of lanes are all different
+    return block.countBytes(BytePath::Local,
+                            uint64_t(bytes) * llvm::popcount(lanes));
+  case Space::Param:
+    path = BytePath::Param;
+    break;
+  default:
     block.countGlobal(addresses, lanes, bytes, isStore);
+    path = isStore ? BytePath::GlobalStore : BytePath::GlobalLoad;
+    break;
+  }
+  if (inst.strength == Strength::Atomic)
+    path = BytePath::Atomic;
+  block.countBytes(path, addresses, lanes, bytes);
 }
 
 static void runLoad(Warp &warp, const Inst &inst, LaneMask lanes) {
@@ -82,6 +100,7 @@ static void runLoad(Warp &warp, const Inst &inst, LaneMask lanes) {
       warp.set(row, lane, value);
     }
   });
+  orderIfStrong(warp, inst, lanes, addresses, /*reads=*/true, false);
 }
 
 static void runStore(Warp &warp, const Inst &inst, LaneMask lanes) {
@@ -100,50 +119,48 @@ static void runStore(Warp &warp, const Inst &inst, LaneMask lanes) {
                                      total, AccessKind::Store, value))
       std::memcpy(place, value, total);
   });
+  orderIfStrong(warp, inst, lanes, addresses, /*reads=*/false, true);
 }
 
 bool takeCacheHints(Decoder &d) {
   bool hasPolicy = false;
   if (d.take("L2::cache_hint"))
     hasPolicy = true;
-  while (d.takeOneOf({"nc",
-                      "ca",
-                      "cg",
-                      "cs",
-                      "lu",
-                      "cv",
-                      "wb",
-                      "wt",
-                      "L1::evict_normal",
-                      "L1::evict_unchanged",
-                      "L1::evict_first",
-                      "L1::evict_last",
-                      "L1::no_allocate",
-                      "L2::evict_normal",
-                      "L2::evict_first",
-                      "L2::evict_last",
-                      "L2::64B",
-                      "L2::128B",
-                      "L2::256B",
-                      "unified"}))
+  while (d.takeOneOf({"ca", "cg", "cs", "lu", "cv", "wb", "wt",
+                      "L1::evict_normal", "L1::evict_unchanged",
+                      "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+                      "L2::evict_normal", "L2::evict_first", "L2::evict_last",
+                      "L2::64B", "L2::128B", "L2::256B", "unified"}))
     ;
   return hasPolicy;
 }
 
-Strength takeStrength(Decoder &d) {
-  bool strong = d.takeOneOf({"volatile", "relaxed", "acquire", "release",
-                             "acq_rel", "mmio"})
-                    .has_value();
+void takeStrength(Decoder &d) {
+  auto order = d.takeOneOf(
+      {"acquire", "release", "acq_rel", "volatile", "relaxed", "mmio"});
   d.take("weak");
-  d.takeOneOf({"cta", "cluster", "gpu", "sys"});
-  return strong ? Strength::Strong : Strength::Weak;
+  d.inst.acquires = order == 0u || order == 2u;
+  d.inst.releases = order == 1u || order == 2u;
+  d.inst.scope = takeScope(d);
+  if (order)
+    d.inst.strength = Strength::Strong;
+}
+
+MemoryScope takeScope(Decoder &d) {
+  if (d.take("cta"))
+    return MemoryScope::Block;
+  if (d.take("cluster"))
+    return MemoryScope::Cluster;
+  d.takeOneOf({"gpu", "sys"});
+  return MemoryScope::Device;
 }
 
 static void decodeAccess(Decoder &d, bool isLoad) {
   if (!isLoad && d.take("async"))
     return decodeAsyncStore(d, /*reduces=*/false);
+  d.inst.isNonCoherent = d.take("nc");
   bool hasPolicy = takeCacheHints(d);
-  d.inst.strength = takeStrength(d);
+  takeStrength(d);
   d.inst.space = takeSpace(d).value_or(Space::Generic);
   auto vector = d.takeOneOf({"v2", "v4", "v8"});
   Type type = d.takeType();
@@ -155,12 +172,18 @@ static void decodeAccess(Decoder &d, bool isLoad) {
   d.inst.count = count;
   Type reg = getSize(type) == 1 ? Type::B16 : type;
   unsigned given;
+  auto takeAddress = [&] {
+    if (d.inst.space == Space::Param && d.hasOperands() && d.isLocal(*d.peek()))
+      d.inst.space = Space::Local;
+    d.address();
+  };
   if (isLoad) {
     given = d.dstVector(reg, /*wide=*/true);
-    d.address();
+    takeAddress();
   } else {
-    d.address();
+    takeAddress();
     given = d.srcVector(reg, /*wide=*/true);
+    d.inst.propagate = useLowBytes;
   }
   if (!d.failed() && given != count)
     d.fail(Twine(given) + " registers of '" + d.opcode + "', expected " +

@@ -19,8 +19,16 @@ std::optional<Space> takeSpace(Decoder &d);
 /// Takes what only advises caches; returns whether a policy operand follows.
 bool takeCacheHints(Decoder &d);
 
-/// Takes memory ordering and scope.
-Strength takeStrength(Decoder &d);
+/// Takes memory ordering and scope into the instruction.
+void takeStrength(Decoder &d);
+MemoryScope takeScope(Decoder &d);
+
+/// Lets an access take part in the order of threads if it is strong.
+inline void orderIfStrong(Warp &warp, const Inst &inst, LaneMask lanes,
+                          const uint64_t *addresses, bool reads, bool writes) {
+  if (inst.strength != Strength::Weak && warp.tracksOrder)
+    warp.orderAccesses(inst, lanes, addresses, reads, writes);
+}
 
 /// Counts a request of the warp for `bytes` at each lane's address.
 void countRequest(Warp &warp, const Inst &inst, LaneMask lanes,

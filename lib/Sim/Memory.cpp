@@ -29,8 +29,10 @@ Buffer &Device::Impl::add(StringRef name, size_t size, BufferRole role) {
   return buffers.back();
 }
 
-uint64_t Device::add(StringRef name, void *data, size_t size, BufferRole role) {
+uint64_t Device::add(StringRef name, void *data, size_t size, BufferRole role,
+                     unsigned elementBytes) {
   Buffer &buffer = impl->add(name, size, role);
+  buffer.elementBytes = elementBytes;
   buffer.data = static_cast<uint8_t *>(data);
   return buffer.address;
 }

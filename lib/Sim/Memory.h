@@ -21,6 +21,7 @@ struct Buffer {
   size_t size;
   uint8_t *data;
   BufferRole role;
+  unsigned elementBytes = 1;
   std::unique_ptr<uint8_t[]> owned;
   /// One byte a byte: whether anything wrote it. Absent if all are.
   std::unique_ptr<uint8_t[]> written;

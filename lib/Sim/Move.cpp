@@ -97,7 +97,7 @@ void runIsspacep(Warp &warp, const Inst &inst, LaneMask lanes) {
 
 static void decodeMov(Decoder &d) {
   d.inst.cls = InstClass::Move;
-  d.inst.copies = true;
+  d.inst.propagate = propagateMove;
   Type type = d.takeType();
   if (type == Type::Pred) {
     d.dst(type);
@@ -126,7 +126,7 @@ static void decodeMov(Decoder &d) {
   }
   if (from->kind == ptx::Operand::Special &&
       (from->name.starts_with("%clock") || from->name == "%globaltimer")) {
-    d.inst.copies = false;
+    d.inst.propagate = nullptr;
     d.inst.run = runClock;
     return;
   }
@@ -150,6 +150,7 @@ std::optional<Space> takeSpace(Decoder &d) {
         std::pair("shared::cluster", Space::SharedCluster),
         std::pair("local", Space::Local), std::pair("param", Space::Param),
         std::pair("param::entry", Space::Param),
+        std::pair("param::func", Space::Param),
         std::pair("const", Space::Const)})
     if (d.take(name))
       return space;
@@ -158,7 +159,7 @@ std::optional<Space> takeSpace(Decoder &d) {
 
 static void decodeCvta(Decoder &d) {
   d.inst.cls = InstClass::Move;
-  d.inst.copies = true;
+  d.inst.propagate = propagateWhole;
   bool fromGeneric = d.take("to");
   std::optional<Space> space = takeSpace(d);
   Type type = d.takeType();

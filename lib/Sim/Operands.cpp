@@ -188,6 +188,16 @@ Opnd Decoder::getRow(const ptx::Operand &operand, Type type, bool wide,
 void Decoder::pushDestination(Opnd row) { destinations.push_back(row); }
 void Decoder::pushSource(Opnd row) { sources.push_back(row); }
 
+bool Decoder::isLocal(const ptx::Operand &address) const {
+  if (address.kind != ptx::Operand::Address ||
+      address.parts.front().kind != ptx::Operand::Symbol)
+    return false;
+  return any_of(entry.variables, [&](const ptx::Variable &variable) {
+    return variable.space == Space::Local &&
+           variable.name == address.parts.front().name;
+  });
+}
+
 const ptx::Operand *Decoder::peek() const {
   return hasOperands() ? &current->operands[nextOperand] : nullptr;
 }

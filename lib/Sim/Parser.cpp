@@ -65,7 +65,7 @@ bool Parser::parseDirective(StringRef directive) {
   if (directive == "entry")
     return parseEntry();
   if (directive == "func")
-    return skipFunction();
+    return parseFunction();
   if (directive == "global")
     return parseVariable(Space::Global, false, module.variables);
   if (directive == "const")
@@ -154,20 +154,62 @@ bool Parser::parseInitializer(Type type, Variable &variable) {
   return true;
 }
 
-bool Parser::skipFunction() {
-  // `.func (results) name (parameters) attributes`, then ';' or a body.
-  while (lexer.peek() != '{' && lexer.peek() != ';') {
-    if (lexer.atEnd())
-      return fail("expected a function body");
-    if (lexer.peek() == '(') {
-      lexer.skipPast(')');
-      continue;
+/// Parameters or results of a function: `.param` variables or registers.
+bool Parser::parseFormals(Function &function,
+                          std::vector<Function::Formal> &list) {
+  if (!expect('('))
+    return false;
+  if (lexer.consume(')'))
+    return true;
+  do {
+    StringRef space = lexer.takeDirective();
+    std::vector<Variable> variables;
+    if (space != "param" && space != "reg")
+      return fail("expected '.param' or '.reg'");
+    if (!parseVariable(Space::Local, /*isParameter=*/true, variables))
+      return false;
+    Variable &variable = variables.front();
+    Function::Formal formal{variable.name, space == "reg", 0,
+                            unsigned(variable.size)};
+    if (formal.isRegister) {
+      formal.reg = function.body.registers.size();
+      scopes.back()[variable.name] = formal.reg;
+      Type type = variable.size == 1   ? Type::B8
+                  : variable.size == 2 ? Type::B16
+                  : variable.size == 4 ? Type::B32
+                                       : Type::B64;
+      function.body.registers.push_back({variable.name.str(), type});
     }
-    if (lexer.takeDirective().empty() && lexer.takeName().empty() &&
-        !lexer.takeNumber() && !lexer.consume(','))
-      return fail("unexpected text in a function's head");
+    list.push_back(formal);
+  } while (lexer.consume(','));
+  return expect(')');
+}
+
+/// `.func (results) name (parameters) attributes`, then ';' or a body.
+bool Parser::parseFunction() {
+  Function function;
+  function.body.line = lexer.getLine();
+  scopes.assign(1, {});
+  variableScopes.assign(1, {});
+  if (lexer.peek() == '(' && !parseFormals(function, function.results))
+    return false;
+  function.body.name = lexer.takeName();
+  if (function.body.name.empty())
+    return fail("expected a function's name");
+  if (lexer.peek() == '(' && !parseFormals(function, function.parameters))
+    return false;
+  while (lexer.peek() == '.') {
+    StringRef word = lexer.takeDirective();
+    if (word == "pragma" ? !lexer.skipPast(';') : word != "noreturn")
+      return fail("unknown directive '." + word + "' of a function");
   }
-  return lexer.consume(';') || lexer.skipBraces() || fail("expected '}'");
+  if (!lexer.consume(';')) {
+    if (!parseBody(function.body, /*hasScope=*/true))
+      return false;
+    function.hasBody = true;
+  }
+  module.functions.push_back(std::move(function));
+  return true;
 }
 
 bool Parser::parseParameters(Entry &entry) {
@@ -212,6 +254,8 @@ bool Parser::parseEntryDirectives(Entry &entry) {
     if (word == "reqntid" || word == "maxntid") {
       sizes.resize(3, 1);
       (word == "reqntid" ? entry.requiredBlock : entry.maximumBlock) = sizes;
+    } else if (word == "maxnreg" && !sizes.empty()) {
+      entry.maxRegisters = sizes.front();
     }
     if (word == "reqnctapercluster") {
       sizes.resize(3, 1);

@@ -39,15 +39,18 @@ protected:
   bool parseEntry();
   bool parseParameters(Entry &entry);
   bool parseEntryDirectives(Entry &entry);
-  bool skipFunction();
+  bool parseFunction();
+  bool parseFormals(Function &function, std::vector<Function::Formal> &list);
 
   // Body.cpp: what stands between the braces of a kernel.
-  bool parseBody(Entry &entry);
+  bool parseBody(Entry &entry, bool hasScope = false);
   bool parseBodyDirective(Entry &entry);
   bool parseRegisters(Entry &entry);
   bool parseStatement(Entry &entry);
   bool parseInstruction(Entry &entry, llvm::StringRef opcode, unsigned line,
                         Instruction instruction);
+  bool parseCall(Instruction &instruction);
+  bool parseLocalVariable(Entry &entry, Space space);
   bool parseOperand(Operand &operand);
   bool parsePrimary(Operand &operand);
   bool parseNamed(Operand &operand);
@@ -59,6 +62,9 @@ protected:
   Lexer lexer;
   /// Registers by name in each open block of the body, outermost first.
   std::vector<llvm::StringMap<unsigned>> scopes;
+  /// Variables likewise: names that are unique in the module, where others
+  /// have the same one.
+  std::vector<llvm::StringMap<llvm::StringRef>> variableScopes;
 };
 
 } // namespace mamba::ptx

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ constexpr LaneMask kAllLanes = ~LaneMask(0);
 class Warp;
 struct Inst;
 using Handler = void (*)(Warp &, const Inst &, LaneMask);
+/// See Definedness.h.
+using Propagation = bool (*)(Warp &, const Inst &, unsigned lane, uint16_t *);
 
 /// A row of the register file: 32 lanes of `bytes`, or one LaneMask.
 struct Opnd {
@@ -64,9 +67,15 @@ enum class Flow : uint8_t {
 /// How an instruction is ordered with others on the same bytes.
 enum class Strength : uint8_t { Weak, Strong, Atomic };
 
+/// Whose accesses an operation is ordered with.
+enum class MemoryScope : uint8_t { Block, Cluster, Device };
+
 /// A decoded instruction. Operands are destinations, then sources.
 struct Inst {
   Handler run = nullptr;
+  /// Which bytes of the results are written if not all of the sources are;
+  /// without it a source with unwritten bytes is a fault.
+  Propagation propagate = nullptr;
   const Opnd *ops = nullptr;
   uint8_t numDsts = 0, numOps = 0;
   Flow flow = Flow::None;
@@ -74,8 +83,6 @@ struct Inst {
   bool hasGuard = false, guardNegated = false;
   /// The last operand is a mask of the lanes that take part.
   bool hasMembers = false;
-  /// A copy of an unwritten register is unwritten, and no fault by itself.
-  bool copies = false;
   /// Inserted where blocks were reordered; not counted.
   bool synthetic = false;
   /// Uses its registers until it is waited for.
@@ -89,9 +96,30 @@ struct Inst {
   // Memory: `count` elements of `bytes` at ops[address] + displacement.
   Space space = Space::Generic;
   Strength strength = Strength::Weak;
+  MemoryScope scope = MemoryScope::Device;
+  bool acquires = false, releases = false;
+  /// ld.global.nc: of memory that nothing writes while the kernel runs.
+  bool isNonCoherent = false;
   bool signExtend = false;
   uint8_t bytes = 0, count = 1, address = 0;
   int64_t displacement = 0;
+
+  bool accessesMemory() const {
+    switch (cls) {
+    case InstClass::GlobalLoad:
+    case InstClass::GlobalStore:
+    case InstClass::SharedLoad:
+    case InstClass::SharedStore:
+    case InstClass::LocalAccess:
+    case InstClass::ParamLoad:
+    case InstClass::GenericAccess:
+    case InstClass::Atomic:
+    case InstClass::AsyncCopy:
+      return true;
+    default:
+      return false;
+    }
+  }
 
   // Meaning depends on the instruction.
   uint8_t mode = 0, mode2 = 0;
@@ -119,10 +147,20 @@ struct Kernel {
   std::vector<SpecialRow> specials;
   /// Names by slot, for messages; empty for constants.
   std::vector<std::string> slotNames;
+  /// The first slots are the declared registers: 32-bit units of each, 0 for
+  /// predicates.
+  std::vector<uint8_t> registerUnits;
+  /// `.maxnreg`, or 0.
+  unsigned maxRegisters = 0;
+  /// See countLiveRegisters; computed when first asked for.
+  std::optional<unsigned> liveRegisters;
 
   std::vector<ptx::Variable> parameters;
   std::vector<uint64_t> parameterOffsets;
   uint64_t parameterBytes = 0;
+  /// Whether there are acquires, releases or fences, and any for the threads of
+  /// other blocks.
+  bool ordersThreads = false, ordersBlocks = false;
   uint64_t staticShared = 0; // end of static variables, from address 0
   /// Where dynamic shared memory starts.
   uint64_t dynamicShared = 0;
@@ -140,6 +178,9 @@ struct Kernel {
   std::deque<std::vector<Opnd>> operandLists;
   std::deque<std::vector<uint32_t>> branchTables;
 };
+
+/// The most 32-bit registers that are live at one place of the code.
+unsigned countLiveRegisters(const Kernel &kernel);
 
 /// Shared memory below this address belongs to the system.
 constexpr uint64_t kSharedStart = 1024;

@@ -8,6 +8,7 @@
 #include "RegisterUses.h"
 
 #include "Block.h"
+#include "Definedness.h"
 
 using namespace llvm;
 
@@ -38,7 +39,8 @@ void RegisterUses::noteInstruction(Warp &warp, const Inst &inst,
                                    LaneMask lanes) {
   if (inst.isAsync)
     return; // looks at its registers itself
-  bool copies = inst.copies && inst.numDsts == 1 && inst.numOps == 2;
+  bool copies =
+      inst.propagate == propagateMove && inst.numDsts == 1 && inst.numOps == 2;
   if (copies && lanes == kAllLanes) {
     const Opnd &to = inst.ops[0], &from = inst.ops[1];
     Use use = uses[from.slot];

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mamba/Sim/Simulator.h"
+#include "Block.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -26,6 +26,15 @@ StringRef getName(InstClass cls) {
       "other"};
   static_assert(std::size(kNames) == kNumInstClasses);
   return kNames[unsigned(cls)];
+}
+
+StringRef getName(BytePath path) {
+  static constexpr StringRef kNames[] = {
+      "global-load",   "global-store", "async-copy",   "bulk-load",
+      "bulk-store",    "shared-load",  "shared-store", "cluster",
+      "tensor-memory", "local",        "param",        "atomic"};
+  static_assert(std::size(kNames) == kNumBytePaths);
+  return kNames[unsigned(path)];
 }
 
 StringRef getName(FindingKind kind) {
@@ -49,7 +58,7 @@ StringRef getName(FindingKind kind) {
   return kNames[unsigned(kind)];
 }
 
-static std::string formatPlace(const std::array<unsigned, 3> &place) {
+std::string formatPlace(const std::array<unsigned, 3> &place) {
   return ("(" + Twine(place[0]) + ", " + Twine(place[1]) + ", " +
           Twine(place[2]) + ")")
       .str();
@@ -104,13 +113,24 @@ static constexpr Field kFields[] = {
     {"exponentials", &Counters::exponentials},
 };
 
+/// Of a kernel, not a sum over what ran.
+static constexpr Field kKernelFields[] = {
+    {"live_registers", &Counters::liveRegisters},
+    {"declared_registers", &Counters::declaredRegisters},
+    {"max_registers", &Counters::maxRegisters},
+};
+
 Counters &Counters::operator+=(const Counters &other) {
   for (unsigned i = 0; i != kNumInstClasses; ++i) {
     warpInstructions[i] += other.warpInstructions[i];
     threadInstructions[i] += other.threadInstructions[i];
   }
+  for (unsigned i = 0; i != kNumBytePaths; ++i)
+    bytes[i] += other.bytes[i];
   for (const Field &field : kFields)
     this->*field.value += other.*field.value;
+  for (const Field &field : kKernelFields)
+    this->*field.value = std::max(this->*field.value, other.*field.value);
   return *this;
 }
 
@@ -123,7 +143,13 @@ json::Object Counters::toJSON() const {
   json::Object object;
   object["warp_instructions"] = std::move(warp);
   object["thread_instructions"] = std::move(thread);
+  json::Object paths;
+  for (unsigned i = 0; i != kNumBytePaths; ++i)
+    paths[getName(BytePath(i))] = bytes[i];
+  object["bytes"] = std::move(paths);
   for (const Field &field : kFields)
+    object[field.name] = this->*field.value;
+  for (const Field &field : kKernelFields)
     object[field.name] = this->*field.value;
   return object;
 }
@@ -135,10 +161,17 @@ void Counters::print(raw_ostream &os) const {
       os << "  " << left_justify(getName(InstClass(i)), 16)
          << format("%21llu %21llu\n", (unsigned long long)warpInstructions[i],
                    (unsigned long long)threadInstructions[i]);
+  auto printRow = [&](const Twine &name, uint64_t value) {
+    if (value)
+      os << "  " << left_justify(name.str(), 28)
+         << format("%9llu\n", (unsigned long long)value);
+  };
   for (const Field &field : kFields)
-    if (this->*field.value)
-      os << "  " << left_justify(field.name, 28)
-         << format("%9llu\n", (unsigned long long)(this->*field.value));
+    printRow(field.name, this->*field.value);
+  for (unsigned i = 0; i != kNumBytePaths; ++i)
+    printRow("bytes of " + getName(BytePath(i)), bytes[i]);
+  for (const Field &field : kKernelFields)
+    printRow(field.name, this->*field.value);
 }
 
 } // namespace mamba::sim

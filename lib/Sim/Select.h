@@ -104,6 +104,10 @@ template <typename Op> Handler integerTernary(Type type) {
 /// "rn", "rz", "rm" or "rp", if it is there.
 std::optional<Round> takeRound(Decoder &d);
 
+/// cvt of pairs of six, four or eight (ue8m0) bits, and with stochastic
+/// rounding. Returns false if it is another one.
+bool decodeNarrowConversion(Decoder &d);
+
 /// Instructions whose first words integers and floats share.
 void decodeFloatAddSub(Decoder &d);
 void decodeFloatMul(Decoder &d);

@@ -7,14 +7,14 @@
 
 #include "Shadow.h"
 
-#include <algorithm>
-
 namespace mamba::sim {
 
 void Knowledge::reset(unsigned numWarps, uint32_t time) {
   seen.assign(numWarps, time);
   least = time;
   threads.clear();
+  lanes.clear();
+  foreign.clear();
 }
 
 void Knowledge::join(const Knowledge &other) {
@@ -23,6 +23,13 @@ void Knowledge::join(const Knowledge &other) {
   least = *std::min_element(seen.begin(), seen.end());
   for (auto [thread, time] : other.threads)
     setThread(thread, time);
+  foreign.join(other.foreign);
+}
+
+void Knowledge::join(const std::vector<uint32_t> &other) {
+  for (size_t i = 0; i != seen.size(); ++i)
+    seen[i] = std::max(seen[i], other[i]);
+  least = *std::min_element(seen.begin(), seen.end());
 }
 
 void Knowledge::set(unsigned warp, uint32_t time) {
@@ -75,7 +82,10 @@ bool Shadow::isOrdered(const Cell &cell, const Access &access) const {
       cell.writeTime < clock->start || cell.writer == access.thread ||
       (cell.writeIsStrong && access.isStrong))
     return true;
-  return access.knowledge.knows(cell.writer, cell.writeTime);
+  return access.knowledge.knows(cell.writer, cell.writeTime) ||
+         (cell.writer / 32u == access.thread / 32 &&
+          access.knowledge.knowsLane(access.thread % 32, cell.writer % 32,
+                                     cell.writeTime));
 }
 
 std::optional<Conflict> Shadow::read(const Access &access, uint64_t offset,
@@ -123,8 +133,13 @@ std::optional<Conflict> Shadow::findReader(const Access &access,
       continue;
     if (lane == kWholeWarp)
       return Conflict{Conflict::Race, false, warp * 32, cell.readPc, 0};
-    if (lane != kManyLanes &&
-        access.knowledge.knows(warp * 32 + lane, read >> kLaneBits))
+    uint32_t when = read >> kLaneBits;
+    if (lane != kManyLanes && access.knowledge.knows(warp * 32 + lane, when))
+      continue;
+    if (warp == own &&
+        (lane == kManyLanes
+             ? access.knowledge.knowsSomeLane(access.thread % 32, when)
+             : access.knowledge.knowsLane(access.thread % 32, lane, when)))
       continue;
     // Of many lanes any other one will do for the message.
     if (lane == kManyLanes)

@@ -18,10 +18,9 @@
 #ifndef MAMBA_LIB_SIM_SHADOW_H
 #define MAMBA_LIB_SIM_SHADOW_H
 
-#include <cstdint>
-#include <optional>
+#include "Order.h"
+
 #include <utility>
-#include <vector>
 
 namespace mamba::sim {
 
@@ -43,14 +42,28 @@ struct Knowledge {
   uint32_t least = 0;
   /// Threads of which more is known than of their warps, and until when.
   std::vector<std::pair<uint32_t, uint32_t>> threads;
+  /// For each lane, then each other lane of the own warp: likewise, if a part
+  /// of the warp has met at a `bar.warp.sync`.
+  std::vector<uint32_t> lanes;
+  /// Of other clusters.
+  View foreign;
 
   void reset(unsigned numWarps, uint32_t time);
   /// Joins what another warp knew.
   void join(const Knowledge &other);
+  /// Joins entries of warps.
+  void join(const std::vector<uint32_t> &other);
   void set(unsigned warp, uint32_t time);
   void setThread(uint32_t thread, uint32_t time);
   /// Whether what the thread did at `time` lies before.
   bool knows(uint32_t thread, uint32_t time) const;
+  /// The lanes of `mask` have met; what they did until `time` is before.
+  void meet(uint32_t mask, uint32_t time);
+  bool knowsLane(unsigned lane, unsigned other, uint32_t time) const {
+    return !lanes.empty() && lanes[lane * 32 + other] >= time;
+  }
+  /// Whether `lane` knows any other lane at `time`.
+  bool knowsSomeLane(unsigned lane, uint32_t time) const;
 };
 
 /// The access that another one conflicts with.

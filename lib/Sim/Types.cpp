@@ -58,4 +58,18 @@ const Entry *Module::lookup(StringRef name) const {
   return it == entries.end() ? nullptr : &*it;
 }
 
+const Function *Module::lookupFunction(StringRef name) const {
+  // A definition may follow its declaration.
+  const Function *found = nullptr;
+  for (const Function &function : functions)
+    if (function.body.name == name && (!found || function.hasBody))
+      found = &function;
+  return found;
+}
+
+StringRef Module::makeName(StringRef name) {
+  // '#' is in no name of PTX.
+  return names.emplace_back((name + "#" + Twine(names.size())).str());
+}
+
 } // namespace mamba::ptx

@@ -21,7 +21,8 @@ static constexpr uint64_t kStagnation = 1 << 13;
 
 Warp::Warp(Block &block, unsigned id)
     : block(block), kernel(block.kernel), id(id),
-      clusterWarp(block.rank * block.numWarps + id) {
+      clusterWarp(block.rank * block.numWarps + id),
+      tracksOrder(block.launch.globalShadow && block.kernel.ordersThreads) {
   storage.resize(kernel.file.size() + 64);
   file = reinterpret_cast<char *>(
       alignTo(reinterpret_cast<uintptr_t>(storage.data()), Align(64)));
@@ -32,6 +33,7 @@ Warp::Warp(Block &block, unsigned id)
 void Warp::start(LaneMask startLanes) {
   std::memcpy(file, kernel.file.data(), kernel.file.size());
   written = kernel.written;
+  partlyWritten.clear();
   std::fill(localWritten.begin(), localWritten.end(), 0);
   copies.clear();
   std::fill(std::begin(committed), std::end(committed), 0);
@@ -68,32 +70,18 @@ void Warp::getAddresses(const Inst &inst, LaneMask active,
   });
 }
 
-void Warp::reportUnwritten(const Inst &inst, LaneMask active) {
-  for (unsigned i = inst.numDsts; i != inst.numOps; ++i) {
-    LaneMask missing = active & ~written[inst.ops[i].slot];
-    if (!missing)
-      continue;
-    report(FindingKind::UninitializedValue, inst, countr_zero(missing),
-           std::nullopt,
-           "register " + kernel.slotNames[inst.ops[i].slot] +
-               " was not written");
-    return;
-  }
-}
-
 void Warp::execute(const Inst &inst, LaneMask active) {
   LaneMask ready = kAllLanes;
   for (unsigned i = inst.numDsts; i != inst.numOps; ++i)
     ready &= written[inst.ops[i].slot];
-  if ((active & ~ready) && !inst.copies && block.launch.options.sanitize)
-    reportUnwritten(inst, active);
   if (registerUses.isTracking())
     registerUses.noteInstruction(*this, inst, active);
+  LaneMask missing = active & ~ready;
+  if (missing && block.launch.options.sanitize)
+    return executeUnwritten(inst, active, missing);
   inst.run(*this, inst, active);
-  for (unsigned i = 0; i != inst.numDsts; ++i) {
-    LaneMask &mask = written[inst.ops[i].slot];
-    mask = inst.copies ? (mask & ~active) | (ready & active) : mask | active;
-  }
+  for (unsigned i = 0; i != inst.numDsts; ++i)
+    written[inst.ops[i].slot] |= active;
 }
 
 /// Makes the ready group that is furthest behind the running one. `limit` is

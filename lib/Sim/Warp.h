@@ -8,12 +8,14 @@
 #ifndef MAMBA_LIB_SIM_WARP_H
 #define MAMBA_LIB_SIM_WARP_H
 
+#include "Definedness.h"
 #include "Program.h"
 #include "RegisterUses.h"
 #include "Shadow.h"
 #include "TensorMemory.h"
 #include "WgmmaState.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/ADT/bit.h"
@@ -136,6 +138,17 @@ public:
   TensorOrder tensorOrder;
   TensorTransfers tensorTransfers;
 
+  // Order.cpp. What the warp and those it knows of have done so far, and its
+  // counterpart.
+  View release();
+  void acquire(const View &view);
+  /// fence and membar.
+  void fence(MemoryScope scope);
+  View restrict(const View &view, MemoryScope from, MemoryScope to) const;
+  /// Strong accesses, after they took place.
+  void orderAccesses(const Inst &inst, LaneMask active,
+                     const uint64_t *addresses, bool reads, bool writes);
+
   /// For results that are written after the instruction.
   void markWritten(const Opnd &operand, LaneMask lanes) {
     written[operand.slot] |= lanes;
@@ -180,6 +193,9 @@ public:
   /// The carry flag of each lane.
   LaneMask carry = 0;
   Knowledge knowledge;
+  FenceOrder fenceOrder;
+  /// Whether acquires and releases have to be looked at.
+  const bool tracksOrder;
   /// Its last turn ended with a test of an mbarrier that failed, and the one
   /// before.
   bool isPolling = false, wasPolling = false;
@@ -189,7 +205,11 @@ private:
   bool select(uint32_t &limit);
   void putBack(Group::State state = Group::Ready, unsigned barrier = 0);
   void execute(const Inst &inst, LaneMask active);
+  // Definedness.cpp: an instruction that reads what was not written in the
+  // lanes `missing`.
+  void executeUnwritten(const Inst &inst, LaneMask active, LaneMask missing);
   void reportUnwritten(const Inst &inst, LaneMask active);
+  ByteMask getWritten(const Opnd &operand, unsigned lane) const;
   /// Returns false if another group has to be selected.
   bool step(const Inst &inst, LaneMask active, uint64_t &budget);
   bool branch(LaneMask taken, uint32_t target);
@@ -211,7 +231,11 @@ private:
                         uint64_t address, unsigned bytes, AccessKind kind,
                         const uint8_t *value);
   uint8_t *accessGlobal(const Inst &inst, unsigned lane, uint64_t address,
-                        uint64_t bytes, AccessKind kind, unsigned alignment);
+                        uint64_t bytes, AccessKind kind, unsigned alignment,
+                        const uint8_t *value = nullptr);
+  void checkGlobalRace(const Inst &inst, unsigned lane, uint64_t address,
+                       uint64_t bytes, AccessKind kind, const uint8_t *value,
+                       const uint8_t *place);
   uint8_t *accessLocal(const Inst &inst, unsigned lane, uint64_t address,
                        unsigned bytes, AccessKind kind);
   uint8_t *accessParam(const Inst &inst, unsigned lane, uint64_t address,
@@ -219,7 +243,10 @@ private:
 
   std::vector<char> storage;
   char *file = nullptr;
+  /// By slot: the lanes in which the whole register was written.
   std::vector<LaneMask> written;
+  /// By slot: the bytes that were written in other lanes, if any were.
+  llvm::DenseMap<uint32_t, std::array<ByteMask, kLanes>> partlyWritten;
   std::vector<uint8_t> local, localWritten;
   /// Instructions since groups met, and whose turn it is if they do not.
   uint64_t stagnation = 0;

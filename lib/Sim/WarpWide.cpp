@@ -170,8 +170,11 @@ void runActivemask(Warp &warp, const Inst &inst, LaneMask lanes) {
 
 /// Orders what the lanes did before with what others do behind.
 void runWarpBarrier(Warp &warp, const Inst &, LaneMask lanes) {
+  uint32_t time = warp.block.shadow.advance();
   if (lanes == warp.getLive())
-    warp.knowledge.set(warp.clusterWarp, warp.block.cluster.clock.advance());
+    warp.knowledge.set(warp.clusterWarp, time);
+  else
+    warp.knowledge.meet(lanes, time);
 }
 
 } // namespace

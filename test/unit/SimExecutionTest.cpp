@@ -25,9 +25,10 @@ TEST(SimParserTest, UnknownInstructions) {
   EXPECT_EQ(runBody("add.fast.u32 %r2, %r0, %r0;").error,
             "k.ptx:20: modifier '.fast' of 'add.fast.u32' is not modelled");
   EXPECT_EQ(runBody("multimem.red.add.u32;").error,
-            "k.ptx:20: instruction 'multimem.red.add.u32' is not modelled");
+            "k.ptx:20: instruction 'multimem.red.add.u32' is not modelled: "
+            "there is one device only");
   EXPECT_EQ(runBody("call.uni foo, (%r1);").error,
-            "k.ptx:20: instruction 'call.uni' is not modelled");
+            "k.ptx:20: there is no function 'foo'");
 }
 
 TEST(SimParserTest, Operands) {

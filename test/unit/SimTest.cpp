@@ -82,6 +82,7 @@ TestRun runModule(StringRef text, TestOptions test) {
   options.sanitize = test.sanitize;
   options.countMemory = test.countMemory;
   options.maxInstructions = test.maxInstructions;
+  options.jobs = test.jobs;
   Expected<LaunchResult> result = program->launch("k", options, parameters);
   if (!result)
     run.error = toString(result.takeError());

@@ -41,6 +41,7 @@ struct TestOptions {
   uint64_t dynamicSharedBytes = 0;
   bool sanitize = true, countMemory = false;
   uint64_t maxInstructions = 1 << 20;
+  unsigned jobs = 0;
 };
 
 /// Runs `makeKernel(body)`. Word i of the input is i; there is one word of both

@@ -19,6 +19,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -158,6 +159,22 @@ struct Entry {
   std::optional<std::vector<unsigned>> requiredBlock, maximumBlock;
   /// `.reqnctapercluster`.
   std::optional<std::vector<unsigned>> requiredCluster;
+  /// `.maxnreg`, or 0.
+  unsigned maxRegisters = 0;
+};
+
+/// A device function. Its parameters and results are variables of its body.
+struct Function {
+  Entry body;
+  /// `.param` variables, or registers where `isRegister`.
+  struct Formal {
+    llvm::StringRef name;
+    bool isRegister;
+    unsigned reg;
+    unsigned size; // bytes
+  };
+  std::vector<Formal> results, parameters;
+  bool hasBody = false;
 };
 
 struct Module {
@@ -168,14 +185,24 @@ struct Module {
   std::string target;
   std::vector<Variable> variables;
   std::vector<Entry> entries;
+  std::vector<Function> functions;
+  /// Owns names that are not in the text.
+  std::deque<std::string> names;
 
   const Entry *lookup(llvm::StringRef name) const;
+  const Function *lookupFunction(llvm::StringRef name) const;
+  /// A name that occurs nowhere in the text: `name` and a number.
+  llvm::StringRef makeName(llvm::StringRef name);
 };
 
 /// Parses a module. Fails with "FILE:LINE: message" at the first problem.
-/// Device functions are skipped; a call of one fails when it is decoded.
 llvm::Expected<Module> parse(std::unique_ptr<llvm::MemoryBuffer> text,
                              llvm::StringRef file);
+
+/// Puts the bodies of device functions in the place of their calls. Fails as
+/// `parse` does, at a call of a function without a body, of one that calls
+/// itself, or through a register.
+llvm::Error inlineCalls(Module &module, Entry &entry);
 
 } // namespace mamba::ptx
 

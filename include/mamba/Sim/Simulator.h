@@ -59,6 +59,26 @@ constexpr unsigned kNumInstClasses = unsigned(InstClass::Other) + 1;
 /// "integer".
 llvm::StringRef getName(InstClass cls);
 
+/// Ways that data take, each with a counter of bytes.
+enum class BytePath : uint8_t {
+  GlobalLoad,
+  GlobalStore,
+  AsyncCopy, // cp.async
+  BulkLoad,  // bulk and tensor copies into shared memory
+  BulkStore, // and out of it
+  SharedLoad,
+  SharedStore,
+  Cluster, // shared memory of other blocks
+  TensorMemory,
+  Local,
+  Param,
+  Atomic,
+};
+constexpr unsigned kNumBytePaths = unsigned(BytePath::Atomic) + 1;
+
+/// "global-load".
+llvm::StringRef getName(BytePath path);
+
 enum class FindingKind : uint8_t {
   OutOfBounds,
   Misaligned,
@@ -115,6 +135,11 @@ struct Counters {
   /// Floating-point operations of matrix instructions.
   uint64_t matrixOperations = 0;
   uint64_t exponentials = 0;
+  /// Lanes of a request that have one address count once.
+  std::array<uint64_t, kNumBytePaths> bytes{};
+  /// Of a thread, in units of 32 bits: the most that are live at once, those
+  /// declared, and the kernel's `.maxnreg` (0 if it has none).
+  uint64_t liveRegisters = 0, declaredRegisters = 0, maxRegisters = 0;
 
   uint64_t getThreadInstructions() const;
   Counters &operator+=(const Counters &other);
@@ -133,8 +158,10 @@ public:
   Device(const Device &) = delete;
 
   /// A buffer of `size` bytes at `data`, which outlives the device. `Input` is
-  /// read-only for kernels; bytes of an `Output` are unwritten.
-  uint64_t add(llvm::StringRef name, void *data, size_t size, BufferRole role);
+  /// read-only for kernels; bytes of an `Output` are unwritten. Races are
+  /// looked for in units of `elementBytes` if no access is smaller.
+  uint64_t add(llvm::StringRef name, void *data, size_t size, BufferRole role,
+               unsigned elementBytes = 1);
   /// A buffer that the device owns, `Output` filled with 0xFF or zeros.
   uint64_t allocate(llvm::StringRef name, size_t size, BufferRole role);
 
@@ -161,7 +188,7 @@ struct LaunchOptions {
   /// Races, unwritten data and read-only buffers. Accesses out of bounds and
   /// deadlocks are found in any case.
   bool sanitize = true;
-  /// Bank conflicts and sectors.
+  /// Bank conflicts, sectors, bytes and live registers.
   bool countMemory = false;
   /// Permutes the order of warps and blocks unless it is 0.
   uint64_t seed = 0;

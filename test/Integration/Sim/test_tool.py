@@ -107,6 +107,9 @@ def test_counters(scale):
     assert launch["warp_instructions"]["global-load"] == 4
     assert launch["thread_instructions"]["global-load"] == 100
     assert launch["global_load_sectors"] == launch["global_load_ideal_sectors"] == 13
+    assert launch["bytes"]["global-load"] == launch["bytes"]["global-store"] == 400
+    # %rd0 and %rd1 (two each), %f0 and %r0 to %r3 before the `mad`.
+    assert launch["live_registers"] == 9 and launch["max_registers"] == 0
     text = scale(ARG, LIMIT, "--counters=text").stdout
     assert "scale, grid (4, 1, 1)" in text and "global_store_bytes" in text
 
