@@ -335,6 +335,37 @@ TEST(SimBulkCopyTest, Ring) {
   }
 }
 
+TEST(SimBulkCopyTest, RingWithoutSanitizer) {
+  TestOptions options = threads(192);
+  options.sanitize = false;
+  options.countMemory = true;
+  for (options.seed = 0; options.seed != 3; ++options.seed) {
+    TestRun run = runBody(kRing, options);
+    expectClean(run);
+    EXPECT_EQ(run.out[150], 150u);
+    EXPECT_EQ(run.result.counters.globalLoadBytes, 768u);
+    EXPECT_EQ(run.result.counters.globalLoadRequests, 6u);
+    EXPECT_EQ(run.result.counters.globalLoadIdealSectors, 24u);
+  }
+}
+
+TEST(SimBulkCopyTest, CachePolicies) {
+  std::string body = replace(kLoad, "mbarrier::complete_tx::bytes [%r1+128]",
+                             "mbarrier::complete_tx::bytes.L2::cache_hint "
+                             "[%r1+128]");
+  body = replace(body, "128, [%r1];\nWAIT", "128, [%r1], %rd5;\nWAIT");
+  TestRun run = runBody(
+      "createpolicy.fractional.L2::evict_first.b64 %rd5, 1.0;\n" + body);
+  expectClean(run);
+  EXPECT_EQ(run.out[0], 31u);
+  body = replace(kStore, "bulk_group [%rd1], [%r1], 128;",
+                 "bulk_group.L2::cache_hint [%rd1], [%r1], 128, %rd5;");
+  run =
+      runBody("createpolicy.fractional.L2::evict_last.b64 %rd5, 1.0;\n" + body);
+  expectClean(run);
+  EXPECT_EQ(run.out[3], 9u);
+}
+
 TEST(SimBulkCopyTest, RingsWithFaults) {
   auto check = [](const char *from, const char *to,
                   std::vector<const char *> parts) {
