@@ -175,16 +175,18 @@ bool LinearForm::isMultipleOf(int64_t divisor) const {
         }))
       continue;
     auto apply = term.getDefiningOp<affine::AffineApplyOp>();
-    if (!apply || apply.getAffineMap().getResult(0).getLargestKnownDivisor() *
-                          factor % divisor !=
-                      0)
+    if (!apply ||
+        apply.getAffineMap().getResult(0).getLargestKnownDivisor() * factor %
+                divisor !=
+            0)
       return false;
   }
   return true;
 }
 
-AffineExpr LinearForm::getExpr(MLIRContext *context,
-                               SmallVectorImpl<OpFoldResult> &operands) const {
+AffineExpr
+LinearForm::getExpr(MLIRContext *context,
+                    SmallVectorImpl<OpFoldResult> &operands) const {
   AffineExpr sum = getAffineConstantExpr(constant, context);
   for (auto [term, factor] : llvm::zip_equal(terms, factors)) {
     sum = sum + getAffineDimExpr(operands.size(), context) * factor;

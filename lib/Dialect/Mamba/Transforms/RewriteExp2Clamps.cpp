@@ -63,11 +63,12 @@ static void clampSum(RewriterBase &rewriter, linalg::GenericOp sum) {
     return arith::ConstantOp::create(
         rewriter, loc, rewriter.getFloatAttr(scan.term.getType(), value));
   };
-  Value least =
-      arith::MaximumFOp::create(rewriter, loc, scan.term, constant(kLeastTerm));
-  Value term = arith::MinimumFOp::create(rewriter, loc, least, constant(0.0));
-  rewriter.modifyOpInPlace(select,
-                           [&] { select.getTrueValueMutable().assign(term); });
+  Value least = arith::MaximumFOp::create(rewriter, loc, scan.term,
+                                          constant(kLeastTerm));
+  Value term =
+      arith::MinimumFOp::create(rewriter, loc, least, constant(0.0));
+  rewriter.modifyOpInPlace(
+      select, [&] { select.getTrueValueMutable().assign(term); });
 }
 
 unsigned mamba::clampTerms(RewriterBase &rewriter, Operation *function) {

@@ -23,7 +23,8 @@ static FailureOr<LinearForm> getForm(OpFoldResult value) {
 std::optional<Element> mamba::getElement(Value value) {
   Element element;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto op = dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
+    auto op =
+        dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
     OpOperand *operand = op ? op.getMatchingOpOperand(argument) : nullptr;
     if (!operand || !op.isDpsInput(operand))
       return std::nullopt;
@@ -73,17 +74,15 @@ std::optional<Element> mamba::getElement(Value value) {
 bool Element::isSameRow(const Element &other) const {
   if (root.getType() != other.root.getType() || position.empty())
     return false;
-  for (auto [mine, others] :
-       llvm::zip_equal(ArrayRef(position).drop_back(),
-                       ArrayRef(other.position).drop_back()))
+  for (auto [mine, others] : llvm::zip_equal(
+           ArrayRef(position).drop_back(), ArrayRef(other.position).drop_back()))
     if (mine.second || others.second || !(mine.first == others.first))
       return false;
   return true;
 }
 
 bool Element::isSamePosition(const Element &other) const {
-  return isSameRow(other) &&
-         position.back().second == other.position.back().second &&
+  return isSameRow(other) && position.back().second == other.position.back().second &&
          position.back().first == other.position.back().first;
 }
 
@@ -93,7 +92,8 @@ static bool goesOnlyTo(Value value, arith::SelectOp select) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *op = use.getOwner();
     if (op == select)
-      return use.get() == select.getTrueValue() && use.getOperandNumber() == 1;
+      return use.get() == select.getTrueValue() &&
+             use.getOperandNumber() == 1;
     return op->getBlock() == select->getBlock() && isPure(op) &&
            op->getNumRegions() == 0 && op->getNumResults() == 1 &&
            goesOnlyTo(op->getResult(0), select);
@@ -139,7 +139,8 @@ static bool isMasked(Operation *exponent, const Position &before,
     while (auto round = value.getDefiningOp<arith::TruncFOp>())
       value = round.getIn();
     auto select = value.getDefiningOp<arith::SelectOp>();
-    if (!select || !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
+    if (!select ||
+        !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
         !goesOnlyTo(exponent->getResult(0), select))
       continue;
     SmallVector<arith::CmpIOp> conjuncts;
@@ -174,8 +175,7 @@ bool mamba::isNeverAfter(Operation *exponent, const Element &before,
   const Position &first = before.position.back(),
                  &second = after.position.back();
   // Nothing is after the last element.
-  int64_t extent =
-      cast<RankedTensorType>(after.root.getType()).getShape().back();
+  int64_t extent = cast<RankedTensorType>(after.root.getType()).getShape().back();
   if (second.first.terms.empty() && second.first.constant == extent - 1)
     return true;
   if (isMasked(exponent, first, second))

@@ -36,7 +36,8 @@ Value mamba::getCarrier(Value value) {
   if (auto loop = dyn_cast<scf::ForallOp>(op))
     return loop.getTiedBlockArgument(loop.getTiedOpOperand(result));
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
-    Value argument = generic.getRegionOutputArgs()[result.getResultNumber()];
+    Value argument =
+        generic.getRegionOutputArgs()[result.getResultNumber()];
     return argument.use_empty() ? value : argument;
   }
   return value;
@@ -218,7 +219,8 @@ linalg::GenericOp mamba::getPrefixSum(Value tensor) {
   if (!scan || !isNeutral(generic.getDpsInits().front()))
     return {};
   AffineMap out = generic.getIndexingMapsArray().back();
-  bool isLast = out.getDimPosition(out.getNumResults() - 1) == scan->position;
+  bool isLast =
+      out.getDimPosition(out.getNumResults() - 1) == scan->position;
   return isLast && hasOneSign(generic, scan->term, scan->summed)
              ? generic
              : linalg::GenericOp();

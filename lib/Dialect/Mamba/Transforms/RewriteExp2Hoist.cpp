@@ -40,9 +40,9 @@ linalg::GenericOp getGeneric(Block *block) {
 class FactorFlow {
 public:
   explicit FactorFlow(Operation *function) : function(function) {
-    hasBlocks =
-        function->walk([](scf::ForallOp) { return WalkResult::interrupt(); })
-            .wasInterrupted();
+    hasBlocks = function
+                    ->walk([](scf::ForallOp) { return WalkResult::interrupt(); })
+                    .wasInterrupted();
   }
 
   /// Finds what takes the factors of `exps`; of these only those stay that are

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// exp2(g_i - g_j) * d_j is exp2(g_i - (g_j - log2(d_j))) if d_j is not
-// negative; 0 becomes an exponent of -inf. Where d is only ever used so, the
-// difference takes its place in memory.
+// exp2(g_i - g_j) * d_j is exp2(g_i - (g_j - log2(d_j))) if d_j is not negative;
+// 0 becomes an exponent of -inf. Where d is only ever used so, the difference
+// takes its place in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +80,8 @@ static tensor::ParallelInsertSliceOp getInsertion(Value result) {
   auto loop = result.getDefiningOp<scf::ForallOp>();
   if (!loop)
     return {};
-  BlockArgument argument =
-      loop.getTiedBlockArgument(loop.getTiedOpOperand(cast<OpResult>(result)));
+  BlockArgument argument = loop.getTiedBlockArgument(
+      loop.getTiedOpOperand(cast<OpResult>(result)));
   tensor::ParallelInsertSliceOp only;
   for (Operation &op : loop.getTerminator().getYieldingOps()) {
     auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op);
