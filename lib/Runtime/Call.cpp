@@ -12,7 +12,8 @@
 
 namespace mamba::runtime {
 void Call::bind(const std::string &name, void *address,
-                const std::string &dtype, const std::vector<int64_t> &sizes) {
+                const std::string &dtype, const std::vector<int64_t> &sizes,
+                const std::optional<std::vector<int64_t>> &strides) {
   Mistakes mistakes(function);
   const Argument *argument = function.findArgument(name);
   if (!argument) {
@@ -20,44 +21,14 @@ void Call::bind(const std::string &name, void *address,
     for (const Argument &other : function.arguments)
       names += (names.empty() ? "" : ", ") + other.name;
     mistakes.add("no argument " + quote(name) + "; there are " + names);
-    return mistakes.check();
+    mistakes.fail();
   }
-  std::string prefix = "argument " + quote(name) + ": ";
-  if (dtype != argument->dtype)
-    mistakes.add(prefix + "expected dtype " + argument->dtype + ", got " +
-                 dtype);
-  size_t rank = argument->shape.size();
-  if (sizes.size() != rank)
-    mistakes.add(prefix + "expected " + std::to_string(rank) + " axes, got " +
-                 std::to_string(sizes.size()));
-  Array array;
-  array.isBound = true;
-  array.address = reinterpret_cast<uintptr_t>(address);
-  array.sizes = sizes;
-  int64_t bytes = argument->elementBytes;
-  bool isEmpty = false, overflows = false;
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    int64_t size = sizes[axis];
-    std::optional<int64_t> fixed;
-    if (axis < rank)
-      fixed = argument->shape[axis].getConstant();
-    if (size < 0)
-      mistakes.add(prefix + "size " + std::to_string(size) + " of axis " +
-                   std::to_string(axis) + " is negative");
-    else if (fixed && sizes.size() == rank && size != *fixed)
-      mistakes.add(prefix + "expected size " + std::to_string(*fixed) +
-                   " of axis " + std::to_string(axis) + ", got " +
-                   std::to_string(size));
-    isEmpty |= size == 0;
-    overflows |= __builtin_mul_overflow(bytes, size, &bytes);
-  }
-  if (overflows && !isEmpty)
-    mistakes.add(prefix + "its bytes do not fit in 64 bits");
+  Array array =
+      Array::make(*argument, address, dtype, sizes, strides, mistakes);
   mistakes.check();
-  array.bytes = isEmpty ? 0 : bytes;
 
   Array &bound = arrays[argument - function.arguments.data()];
-  if (!bound.isBound || bound.sizes != sizes)
+  if (!bound.isBound || bound.sizes != sizes || bound.strides != array.strides)
     plan.reset();
   areAddressesChecked = false;
   bound = std::move(array);
@@ -70,8 +41,11 @@ std::vector<int64_t> Call::getSizes(Mistakes &mistakes) const {
                    " is missing");
   mistakes.check();
   std::vector<int64_t> sizes;
-  for (const SizeSource &source : function.sources)
-    sizes.push_back(arrays[source.argument].sizes[source.axis]);
+  for (const SizeSource &source : function.sources) {
+    const Array &array = arrays[source.argument];
+    sizes.push_back(
+        (source.isStride ? array.strides : array.sizes)[source.axis]);
+  }
   return sizes;
 }
 
@@ -323,12 +297,9 @@ void Call::runOnHost() const {
     size_t rank = array.sizes.size();
     std::vector<int64_t> &descriptor = descriptors.emplace_back(3 + 2 * rank);
     descriptor[0] = descriptor[1] = int64_t(array.address);
-    int64_t stride = 1;
-    for (size_t axis = rank; axis-- > 0;) {
-      descriptor[3 + axis] = array.sizes[axis];
-      descriptor[3 + rank + axis] = stride;
-      stride *= array.bytes ? array.sizes[axis] : 1;
-    }
+    std::copy(array.sizes.begin(), array.sizes.end(), descriptor.begin() + 3);
+    std::copy(array.strides.begin(), array.strides.end(),
+              descriptor.begin() + 3 + rank);
   }
   for (std::vector<int64_t> &descriptor : descriptors)
     pointers.push_back(descriptor.data());

@@ -8,9 +8,9 @@
 #ifndef MAMBA_LIB_RUNTIME_CALL_H
 #define MAMBA_LIB_RUNTIME_CALL_H
 
+#include "Array.h"
 #include "HostLibrary.h"
 #include "Modules.h"
-#include "Plan.h"
 
 #include <optional>
 #include <string>
@@ -33,7 +33,8 @@ public:
         arrays(function.arguments.size()) {}
 
   void bind(const std::string &name, void *address, const std::string &dtype,
-            const std::vector<int64_t> &sizes);
+            const std::vector<int64_t> &sizes,
+            const std::optional<std::vector<int64_t>> &strides);
   std::vector<int64_t> getShape(const std::string &name);
   uint64_t getWorkspaceBytes() { return getPlan().workspaceBytes; }
   void check();
@@ -43,12 +44,6 @@ public:
   const Function &getFunction() const { return function; }
 
 private:
-  struct Array {
-    bool isBound = false;
-    uint64_t address = 0, bytes = 0;
-    std::vector<int64_t> sizes;
-  };
-
   const Plan &getPlan();
   std::vector<int64_t> getSizes(Mistakes &mistakes) const;
   /// Compares every array's sizes with those that follow from `sizes`.

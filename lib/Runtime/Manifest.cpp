@@ -18,7 +18,7 @@
 namespace mamba::runtime {
 namespace {
 
-/// Version 2 has tensor maps and variants.
+/// Version 2 has tensor maps, variants and strides.
 constexpr int64_t kVersion = 2;
 
 std::string quote(const std::string &name) { return "'" + name + "'"; }
@@ -106,19 +106,43 @@ private:
 
   void readSources() {
     if (!json.has("sizes"))
-      return;
+      return checkStrides();
     for (const auto &[symbol, source] : json.get("sizes").members()) {
       std::string name = source.get("argument").string();
       const Argument *argument = function.findArgument(name);
       if (!argument || argument->role == MAMBA_ROLE_OUTPUT)
         source.fail("size " + quote(symbol) + " comes from " + quote(name) +
                     ", which is not an input");
-      int64_t axis = source.get("axis").integer(0, INT64_MAX);
+      bool isStride = source.has("stride");
+      int64_t axis =
+          source.get(isStride ? "stride" : "axis").integer(0, INT64_MAX);
       if (size_t(axis) >= argument->shape.size())
         source.fail(quote(name) + " has no axis " + std::to_string(axis));
-      function.sources.push_back(
-          {size_t(argument - function.arguments.data()), size_t(axis)});
+      if (isStride && (argument->strides.empty() ||
+                       argument->strides[axis].str() != symbol))
+        source.fail("stride " + std::to_string(axis) + " of " + quote(name) +
+                    " is not " + quote(symbol));
+      function.sources.push_back({size_t(argument - function.arguments.data()),
+                                  size_t(axis), isStride});
     }
+    checkStrides();
+  }
+
+  /// A stride that is no constant is a symbol that only this stride gives.
+  void checkStrides() {
+    for (const Argument &argument : function.arguments)
+      for (size_t axis = 0; axis < argument.strides.size(); ++axis) {
+        const Expression &stride = argument.strides[axis];
+        bool isGiven = stride.getConstant().has_value();
+        for (const SizeSource &source : function.sources)
+          isGiven |= source.isStride && source.axis == axis &&
+                     &function.arguments[source.argument] == &argument;
+        if (!isGiven)
+          json.get("arguments")
+              .fail("stride " + std::to_string(axis) + " of " +
+                    quote(argument.name) +
+                    " is neither a number nor a size that it gives");
+      }
   }
 
   void readVariants() {
@@ -181,6 +205,19 @@ private:
       argument.shape.push_back(readExpression(size));
       if (argument.shape.back().getConstant().value_or(0) < 0)
         size.fail("negative size");
+    }
+    for (const JsonReader &stride : entry.elementsOf("strides")) {
+      argument.strides.push_back(readExpression(stride));
+      if (argument.strides.back().getConstant().value_or(0) < 0)
+        stride.fail("negative stride");
+    }
+    if (!argument.strides.empty()) {
+      if (argument.strides.size() != argument.shape.size())
+        entry.get("strides").fail(
+            "expected " + std::to_string(argument.shape.size()) +
+            " strides, got " + std::to_string(argument.strides.size()));
+      if (argument.role != MAMBA_ROLE_INPUT)
+        entry.get("strides").fail("expected strides of inputs only");
     }
     if (function.findArgument(argument.name))
       entry.fail("argument " + quote(argument.name) + " occurs twice");
@@ -285,6 +322,8 @@ void setInfos(Function &function) {
   for (Argument &argument : function.arguments) {
     for (const Expression &size : argument.shape)
       argument.shapeTexts.push_back(size.str().c_str());
+    for (const Expression &stride : argument.strides)
+      argument.strideTexts.push_back(stride.str().c_str());
     argument.info = {
         argument.name.c_str(),
         argument.dtype.c_str(),
@@ -292,7 +331,9 @@ void setInfos(Function &function) {
         argument.role == MAMBA_ROLE_INPUT ? nullptr : argument.result.c_str(),
         argument.shape.size(),
         argument.shapeTexts.data(),
-        argument.elementBytes};
+        argument.elementBytes,
+        argument.strides.empty() ? nullptr : argument.strideTexts.data(),
+        argument.alignment};
   }
 }
 

@@ -28,18 +28,22 @@ struct Argument {
   /// Of outputs and updated arguments.
   std::string result;
   std::vector<Expression> shape;
+  /// In elements: constants, and size symbols that the array itself gives;
+  /// empty if it is dense.
+  std::vector<Expression> strides;
   size_t elementBytes;
   /// Of the address on a device, in bytes.
   uint64_t alignment;
 
   /// The same for C; set once the argument has its final place.
-  std::vector<const char *> shapeTexts;
+  std::vector<const char *> shapeTexts, strideTexts;
   mamba_argument_info info;
 };
 
-/// The argument and axis that give the value of a size symbol.
+/// The argument and axis whose size or stride is the value of a size symbol.
 struct SizeSource {
   size_t argument, axis;
+  bool isStride;
 };
 
 struct Workspace {

@@ -7,7 +7,7 @@ module attributes {gpu.container_module} {
       gpu.return
     }
   }
-  // expected-error @below {{expected argument 1 to be a contiguous memref of a float or integer type, got 'index'}}
+  // expected-error @below {{expected argument 1 to be a contiguous memref of a float or integer type, but for its leading strides, got 'index'}}
   func.func @scalar_argument(%x: memref<?xf32>, %n: index) {
     return
   }
@@ -16,7 +16,7 @@ module attributes {gpu.container_module} {
 // -----
 
 module attributes {gpu.container_module} {
-  // expected-error @below {{expected argument 0 to be a contiguous memref of a float or integer type, got 'memref<?xf32, strided<[2]>>'}}
+  // expected-error @below {{expected argument 0 to be a contiguous memref of a float or integer type, but for its leading strides, got 'memref<?xf32, strided<[2]>>'}}
   func.func @strided(%x: memref<?xf32, strided<[2]>>) {
     return
   }

@@ -105,6 +105,11 @@ static cl::list<std::string>
                          "mamba-fold-causal-mask, mamba-rewrite-exp2 or\n"
                          "mamba-select-tma-layout"),
                 cl::cat(outputCategory));
+static cl::list<std::string>
+    stridedFlag("strided", cl::value_desc("NAME,..."), cl::CommaSeparated,
+                cl::desc("Arguments that may be slices of longer rows: the\n"
+                         "caller chooses the strides of batch and tokens"),
+                cl::cat(outputCategory));
 static BoolFlag tf32Flag("tf32",
                          "Multiply f32 matrices by tensor cores, which round\n"
                          "factors to 11 significant bits (GPUs)",
@@ -347,6 +352,8 @@ static Error parseRun(Options &options) {
                                    : planFlag.empty() ? "--without"
                                                       : "--plan") +
                              " contradicts --run");
+  if (!stridedFlag.empty())
+    return createStringError("--strided contradicts --run");
   if (options.target->isGpu())
     return createStringError("--run runs on the cpu, got --target=" +
                              options.target->name);
@@ -421,6 +428,7 @@ static Error parseStage(Options &options) {
                              "(--list-targets lists them)");
   options.tf32 = tf32Flag;
   options.without.assign(withoutFlag.begin(), withoutFlag.end());
+  options.strided.assign(stridedFlag.begin(), stridedFlag.end());
   options.plans.assign(planFlag.begin(), planFlag.end());
   if (mcpuFlag.isSet() && (isGpu || (options.stage != Stage::Object &&
                                      options.stage != Stage::Bundle)))

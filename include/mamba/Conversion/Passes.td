@@ -30,12 +30,15 @@ def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
     The parameters are, in this order:
 
     * one base pointer for each captured buffer, as a `memref` of rank 0.
-      Buffers are arguments of the function or `memref.alloc`s in it, in the
-      identity layout. The kernel rebuilds the buffer from the pointer and the
-      sizes. Views of buffers are rebuilt inside too. The parameter keeps the
-      argument's `mamba.name`;
+      Buffers are arguments of the function or `memref.alloc`s in it, dense but
+      for leading strides of an argument. The kernel rebuilds the buffer from
+      the pointer and the sizes. Views of buffers are rebuilt inside too. The
+      parameter keeps the argument's `mamba.name`;
     * each captured value of type `index`, each trip count that the block id
-      is divided by, and each dynamic size of a buffer, every one only once.
+      is divided by, and each dynamic size of a buffer, every one only once;
+    * each dynamic leading stride of an argument. Where dense rows are whole 16
+      bytes, strides must be, too; they are passed by 16 bytes, so that the
+      kernel sees what they are multiples of.
 
     Constants, minima (a later pass reads the bound of a tile's size from
     them) and pure operations whose result is not of type `index` are evaluated
@@ -340,8 +343,8 @@ def SelectTmaLayoutPass : Pass<"mamba-select-tma-layout", "mlir::ModuleOp"> {
     thread starts for the whole tile, if a tensor map of at most five dimensions
     gives the same tile:
 
-    * The tile is part of a tensor that starts at an argument, of f32, bf16 or
-      f16, in whole rows; strides, and the start of a row, are known to be
+    * The tile is part of a tensor that starts at an argument, of 16- or 32-bit
+      elements, in whole rows; strides, and the start of a row, are known to be
       multiples of 16 bytes. Static factors of dynamic sizes count.
     * A copy is a box of at most 256 elements in each dimension. Its rows are as
       long as the swizzle's span; longer rows take several boxes, side by side.
@@ -413,6 +416,17 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
     depends on the induction variable only, moves one iteration ahead in the
     same loops, into a loop-carried value.
 
+    Copies by tensor map (`mamba.tensor_copy`) report to mbarriers instead, one
+    for each stage: the first thread announces the bytes of all tiles of an
+    iteration and starts their copies, and all threads wait until the phase of
+    the stage's mbarrier is complete. Threads carry the stage and the parity of
+    the phase, also round the loops outside, so that a loop that runs again goes
+    on with the next stage. The `gpu.barrier` of each iteration, which says that
+    the tiles of the previous one are free, stays. A group of such copies that is
+    in no pipelined loop has one mbarrier. mbarriers are initialized, and the
+    maps prefetched, at the start of the kernel. Groups may have copies of both
+    kinds; without any by threads, nothing waits for them.
+
     After (S = 3; before: see `mamba-stage-copies`):
 
     ```mlir
@@ -432,6 +446,34 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
       scf.yield %r, (%stage + 1) mod 3
     }
     ```
+
+    After, with a tensor map (before: see `mamba-select-tma-layout`):
+
+    ```mlir
+    %barriers = nvgpu.mbarrier.create -> <memorySpace = .., num_barriers = 3>
+    %is_first = %thread == %c0
+    scf.if %is_first {
+      nvgpu.tma.prefetch.descriptor %map
+      nvgpu.mbarrier.init %barriers[0], %c1   // and 1, 2
+      nvvm.fence.mbarrier.init
+    }
+    gpu.barrier
+    ...
+    scf.for %k = %lb to %n step %c64 iter_args(%acc = .., %stage = %c0, %phase = %false) {
+      nvgpu.mbarrier.try_wait.parity %barriers[%stage], %phase, %ticks
+      gpu.barrier
+      %free = (%stage - 1) mod 3
+      scf.if %k + 2 * %c64 < %n {
+        scf.if %is_first {
+          nvgpu.mbarrier.arrive.expect_tx %barriers[%free], %c8192
+          mamba.tensor_copy %map[%k + 128, %c0] to %buffer[%free], %barriers[%free]
+        }
+      }
+      ...
+      %wraps = %stage == %c2
+      scf.yield %r, (%stage + 1) mod 3, %phase xor %wraps
+    }
+    ```
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "3",
@@ -444,8 +486,8 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
   ];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
-    "mlir::memref::MemRefDialect", "mlir::nvgpu::NVGPUDialect",
-    "mlir::scf::SCFDialect", "mamba::MambaDialect"
+    "mlir::memref::MemRefDialect", "mlir::NVVM::NVVMDialect",
+    "mlir::nvgpu::NVGPUDialect", "mlir::scf::SCFDialect", "mamba::MambaDialect"
   ];
 }
 

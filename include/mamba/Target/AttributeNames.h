@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral kSharedOffsetAttrName =
 /// arguments. Copied into the manifest as it is.
 inline constexpr llvm::StringLiteral kConstraintsAttrName = "mamba.constraints";
 
+/// Integer on a tensor argument of a host function: the caller chooses the
+/// strides of so many leading axes; behind them the array is dense.
+inline constexpr llvm::StringLiteral kPitchesAttrName = "mamba.pitches";
+
 } // namespace mamba
 
 #endif // MAMBA_TARGET_ATTRIBUTENAMES_H

@@ -67,7 +67,6 @@ private:
   void addUse(SharedBuffer &buffer, Operation *user);
   bool mayOverlap(const SharedBuffer &lhs, const SharedBuffer &rhs) const;
   LogicalResult assignRanges();
-  int64_t placeMbarriers(int64_t begin);
   SharedLayout rewrite();
 
   gpu::GPUFuncOp kernel;
@@ -201,6 +200,21 @@ bool Placer::mayOverlap(const SharedBuffer &lhs,
   return !loop || hasBarrier(order.lookup(loop).first, before);
 }
 
+/// The first place for `bytes` between the ranges.
+static int64_t findGap(SmallVector<ByteRange> &taken, int64_t bytes,
+                       int64_t alignment) {
+  llvm::sort(taken, [](const ByteRange &lhs, const ByteRange &rhs) {
+    return lhs.begin < rhs.begin;
+  });
+  int64_t begin = 0;
+  for (const ByteRange &range : taken) {
+    if (begin + bytes <= range.begin)
+      break;
+    begin = std::max<int64_t>(begin, llvm::alignTo(range.end, alignment));
+  }
+  return begin;
+}
+
 LogicalResult Placer::assignRanges() {
   int64_t total = 0;
   // Less alignment fits behind more without a gap.
@@ -218,21 +232,23 @@ LogicalResult Placer::assignRanges() {
     for (SharedBuffer *other : placed)
       if (!mayOverlap(buffer, *other))
         taken.push_back(other->range);
-    llvm::sort(taken, [](const ByteRange &lhs, const ByteRange &rhs) {
-      return lhs.begin < rhs.begin;
-    });
-    int64_t begin = 0;
-    for (const ByteRange &range : taken) {
-      if (begin + buffer.bytes <= range.begin)
-        break;
-      begin =
-          std::max<int64_t>(begin, llvm::alignTo(range.end, buffer.alignment));
-    }
+    int64_t begin = findGap(taken, buffer.bytes, buffer.alignment);
     buffer.range = {begin, begin + buffer.bytes};
     total = std::max(total, buffer.range.end);
     placed.push_back(&buffer);
   }
-  total = placeMbarriers(llvm::alignTo(total, kMbarrierBytes));
+  // mbarriers are in use as long as the kernel runs.
+  SmallVector<ByteRange> taken = llvm::map_to_vector(
+      placed, [](SharedBuffer *buffer) { return buffer->range; });
+  kernel.walk([&](nvgpu::MBarrierCreateOp create) {
+    int64_t bytes =
+        create.getBarriers().getType().getNumBarriers() * kMbarrierBytes;
+    int64_t begin = findGap(taken, bytes, kMbarrierBytes);
+    create->setAttr(kSharedOffsetAttrName,
+                    Builder(kernel).getI64IntegerAttr(begin));
+    taken.push_back({begin, begin + bytes});
+    total = std::max(total, begin + bytes);
+  });
   total = llvm::alignTo(total, kAlignment);
   if (total <= maxBytes) {
     kernel->setAttr(kSharedBytesAttrName,
@@ -255,16 +271,6 @@ LogicalResult Placer::assignRanges() {
     diag.attachNote(buffer->alloc->getLoc())
         << buffer->type << " takes " << buffer->bytes << " bytes";
   return diag;
-}
-
-/// mbarriers follow the buffers: they are in use as long as the kernel runs.
-int64_t Placer::placeMbarriers(int64_t begin) {
-  Builder builder(kernel);
-  kernel.walk([&](nvgpu::MBarrierCreateOp create) {
-    create->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(begin));
-    begin += create.getBarriers().getType().getNumBarriers() * kMbarrierBytes;
-  });
-  return begin;
 }
 
 /// `type` in workgroup memory.

@@ -22,6 +22,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -132,7 +135,9 @@ struct CopyGroup {
 
 } // namespace
 
-static LogicalResult lowerGroup(CopyGroup &group, Mbarriers &mbarriers) {
+/// Waits for the phase of parity `phase` of a new mbarrier.
+static LogicalResult lowerGroup(CopyGroup &group, Mbarriers &mbarriers,
+                                Value phase) {
   auto wait = group.op->hasOneUse()
                   ? dyn_cast<nvgpu::DeviceAsyncWaitOp>(*group.op->user_begin())
                   : nvgpu::DeviceAsyncWaitOp();
@@ -144,8 +149,6 @@ static LogicalResult lowerGroup(CopyGroup &group, Mbarriers &mbarriers) {
   Value barriers = mbarriers.create(1);
   rewriter.setInsertionPointAfterValue(barriers);
   Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  Value even = arith::ConstantIntOp::create(rewriter, loc, 0, 1);
-  Value phase = carryInto(rewriter, group.op->getBlock(), even).front();
 
   rewriter.setInsertionPoint(group.op);
   scf::IfOp branch = mbarriers.createIfFirst(rewriter, loc);
@@ -162,15 +165,61 @@ static LogicalResult lowerGroup(CopyGroup &group, Mbarriers &mbarriers) {
 
   rewriter.setInsertionPoint(wait);
   createPhaseWait(rewriter, loc, barriers, zero, phase);
-  Value odd = arith::ConstantIntOp::create(rewriter, loc, 1, 1);
-  Value next = arith::XOrIOp::create(rewriter, loc, phase, odd);
-  carryOut(group.op->getBlock(), next);
   if (!group.hasOthers) {
     // Every thread has seen that the copies are complete.
     if (auto barrier = dyn_cast_or_null<gpu::BarrierOp>(wait->getNextNode()))
       rewriter.eraseOp(barrier);
     rewriter.eraseOp(wait);
   }
+  return success();
+}
+
+/// True in every other iteration of a loop that is run once, from the second
+/// one on; null if that takes more than a bit of the induction variable.
+static Value createParity(OpBuilder &builder, scf::ForOp loop) {
+  std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+  if (!isZeroInteger(loop.getLowerBound()) || !step || *step < 1 ||
+      !llvm::isPowerOf2_64(*step))
+    return {};
+  Location loc = loop.getLoc();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value bit = arith::AndIOp::create(
+      builder, loc, loop.getInductionVar(),
+      arith::ConstantIndexOp::create(builder, loc, *step));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, bit,
+                               arith::ConstantIndexOp::create(builder, loc, 0));
+}
+
+/// Lowers groups of one block, which is run from its start to its end: all have
+/// phases of the same parity.
+static LogicalResult lowerGroups(MutableArrayRef<CopyGroup> groups,
+                                 Block &entry, Mbarriers &mbarriers) {
+  Operation *first = groups.front().op;
+  Location loc = first->getLoc();
+  IRRewriter rewriter(first->getContext());
+  Operation *outermost = entry.findAncestorOpInBlock(*first);
+  auto loop = dyn_cast<scf::ForOp>(first->getParentOp());
+  Value phase;
+  if (loop && loop == outermost)
+    phase = createParity(rewriter, loop);
+  bool isCarried = loop && !phase;
+  if (!phase) {
+    rewriter.setInsertionPoint(outermost);
+    phase = arith::ConstantIntOp::create(rewriter, loc, 0, /*width=*/1);
+  }
+  if (isCarried)
+    phase = carryInto(rewriter, first->getBlock(), phase).front();
+  for (CopyGroup &group : groups)
+    if (failed(lowerGroup(group, mbarriers, phase)))
+      return failure();
+  if (!isCarried)
+    return success();
+  Block *block = first->getBlock();
+  rewriter.setInsertionPoint(block->getTerminator());
+  Value odd = arith::ConstantIntOp::create(rewriter, loc, 1, /*width=*/1);
+  Value next = arith::XOrIOp::create(rewriter, loc, phase, odd);
+  carryOut(block, next);
   return success();
 }
 
@@ -197,9 +246,15 @@ LogicalResult mamba::lowerTensorCopyGroups(gpu::GPUFuncOp kernel,
   });
   if (result.wasInterrupted())
     return failure();
-  for (CopyGroup &group : groups)
-    if (failed(lowerGroup(group, mbarriers)))
+  MutableArrayRef<CopyGroup> rest(groups);
+  while (!rest.empty()) {
+    Block *block = rest.front().op->getBlock();
+    MutableArrayRef<CopyGroup> ofBlock = rest.take_while(
+        [&](CopyGroup &group) { return group.op->getBlock() == block; });
+    rest = rest.drop_front(ofBlock.size());
+    if (failed(lowerGroups(ofBlock, kernel.getBody().front(), mbarriers)))
       return failure();
+  }
 
   bool hasAsyncCopies =
       kernel.walk([](AsyncCopyOp) { return WalkResult::interrupt(); })

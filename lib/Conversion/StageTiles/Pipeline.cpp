@@ -17,9 +17,11 @@
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/IR/MaskFacts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -115,25 +117,6 @@ static const char *analyze(StagedLoop &staged,
   return nullptr;
 }
 
-/// The bytes of a staged buffer with what aligning the next one costs.
-static int64_t getPaddedBytes(memref::AllocOp alloc) {
-  int64_t bytes = getStagedBytes(alloc.getType(), getSwizzle(alloc));
-  return llvm::alignTo(bytes, kStagedAlignment);
-}
-
-/// The bytes of all buffers of a block.
-static int64_t getBufferBytes(gpu::GPUFuncOp kernel) {
-  int64_t bytes = 0;
-  kernel.walk([&](memref::AllocOp alloc) {
-    MemRefType type = alloc.getType();
-    if (isStagedBuffer(alloc))
-      bytes += getPaddedBytes(alloc);
-    else if (type.hasStaticShape() && type.getElementType().isIntOrFloat())
-      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  });
-  return bytes;
-}
-
 static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
                      int64_t preferredBytes, int64_t maxBytes,
                      Mbarriers &mbarriers) {
@@ -142,7 +125,8 @@ static void pipeline(gpu::GPUFuncOp kernel, int64_t maxStages,
   int64_t moreBytes = 0; // of each further stage
   kernel.walk([&](scf::ForOp loop) {
     StagedLoop staged = {loop, {}, {}, {}, {}};
-    if (llvm::none_of(*loop.getBody(), [](Operation &op) {
+    // What runs once has nothing to copy ahead.
+    if (isInRest(loop) || llvm::none_of(*loop.getBody(), [](Operation &op) {
           return bool(getCopyDestination(&op));
         }))
       return;

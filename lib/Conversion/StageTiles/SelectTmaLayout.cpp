@@ -15,6 +15,7 @@
 
 #include "../KernelsToThreads/Buffers.h"
 #include "mamba/Conversion/Passes.h"
+#include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Target/Targets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,13 +33,16 @@ namespace mamba {
 using namespace mlir;
 using namespace mamba;
 
+static constexpr int64_t kMbarrierBytes = 8;
+
 namespace {
 
 /// Chooses for the copies of one kernel.
 class Selector {
 public:
-  Selector(gpu::GPUFuncOp kernel, ArrayRef<gpu::LaunchFuncOp> launches)
-      : kernel(kernel), launches(launches) {}
+  Selector(gpu::GPUFuncOp kernel, ArrayRef<gpu::LaunchFuncOp> launches,
+           int64_t maxSharedBytes)
+      : kernel(kernel), launches(launches), maxSharedBytes(maxSharedBytes) {}
 
   /// Copies by tensor map, others, and maps.
   struct Counts {
@@ -60,6 +64,7 @@ private:
 
   gpu::GPUFuncOp kernel;
   ArrayRef<gpu::LaunchFuncOp> launches;
+  int64_t maxSharedBytes;
   SizeSums sums;
   std::vector<Map> maps;
 };
@@ -153,10 +158,14 @@ Selector::Counts Selector::run() {
   Counts counts;
   SmallVector<AsyncCopyOp> copies;
   kernel.walk([&](AsyncCopyOp copy) { copies.push_back(copy); });
+  // Each copy may need an mbarrier.
+  bool hasRoom = getBufferBytes(kernel) +
+                     kMbarrierBytes * static_cast<int64_t>(copies.size()) <=
+                 maxSharedBytes;
   for (AsyncCopyOp copy : copies) {
     TensorTile tile;
-    std::string reason;
-    if (succeeded(find(copy, tile, reason))) {
+    std::string reason = "no room for mbarriers in shared memory";
+    if (hasRoom && succeeded(find(copy, tile, reason))) {
       replace(copy, tile);
       ++counts.chosen;
       continue;
@@ -195,7 +204,8 @@ struct SelectTmaLayout final
       auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
       if (!kernel || !kernel->hasAttr(kVectorizedAttrName))
         continue;
-      Selector::Counts counts = Selector(kernel, ofKernel).run();
+      Selector::Counts counts =
+          Selector(kernel, ofKernel, known->limits.sharedBytesPerBlock).run();
       numCopies += counts.chosen;
       numRefused += counts.refused;
       numMaps += counts.maps;

@@ -228,8 +228,9 @@ LogicalResult TileFinder::checkStrides() {
 
 LogicalResult TileFinder::run() {
   Type element = type.getElementType();
-  if (!element.isF32() && !element.isBF16() && !element.isF16())
-    return refuse("its elements are neither f32 nor bf16 nor f16");
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0;
+  if (bits != 16 && bits != 32)
+    return refuse("its elements have neither 16 nor 32 bits");
   auto subview = copy.getDestination().getDefiningOp<memref::SubViewOp>();
   Operation *alloc = subview ? subview.getSource().getDefiningOp() : nullptr;
   if (!isStagedBuffer(alloc) || type.getRank() > 2)

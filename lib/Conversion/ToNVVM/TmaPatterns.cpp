@@ -134,7 +134,9 @@ struct LowerMbarrierWait
 };
 
 struct LowerTmaLoad : ConvertOpToLLVMPattern<nvgpu::TmaAsyncLoadOp> {
-  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LowerTmaLoad(const LLVMTypeConverter &converter, bool hasBlockForm)
+      : ConvertOpToLLVMPattern(converter, kBenefit),
+        hasBlockForm(hasBlockForm) {}
 
   LogicalResult
   matchAndRewrite(nvgpu::TmaAsyncLoadOp op, OpAdaptor adaptor,
@@ -148,12 +150,15 @@ struct LowerTmaLoad : ConvertOpToLLVMPattern<nvgpu::TmaAsyncLoadOp> {
     if (cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() !=
         sharedSpace)
       return rewriter.notifyMatchFailure(op, "expected shared memory");
-    // An address in the block's shared memory is one in the cluster's; a form
-    // for the block's alone came with PTX 8.6.
-    Value address =
-        LLVM::PtrToIntOp::create(rewriter, loc, rewriter.getI64Type(), pointer);
-    Value destination = LLVM::IntToPtrOp::create(
-        rewriter, loc, getPointer(op.getContext(), clusterSpace), address);
+    // An address in the block's shared memory is one in the cluster's too. (For
+    // sm_120a ptxas makes a stack frame of that form.)
+    Value destination = pointer;
+    if (!hasBlockForm) {
+      Value address = LLVM::PtrToIntOp::create(rewriter, loc,
+                                               rewriter.getI64Type(), pointer);
+      destination = LLVM::IntToPtrOp::create(
+          rewriter, loc, getPointer(op.getContext(), clusterSpace), address);
+    }
     Value mbarrier =
         getMbarrier(rewriter, loc, adaptor.getBarriers(), adaptor.getMbarId());
     SmallVector<Value> coordinates; // innermost first
@@ -163,11 +168,14 @@ struct LowerTmaLoad : ConvertOpToLLVMPattern<nvgpu::TmaAsyncLoadOp> {
         rewriter, loc, destination, adaptor.getTensorMapDescriptor(),
         coordinates, mbarrier, /*im2colOffsets=*/ValueRange(),
         /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-        NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
+        NVVM::TMALoadMode::TILE, /*isCTAOnly=*/hasBlockForm, /*group=*/nullptr,
         /*predicate=*/Value());
     rewriter.eraseOp(op);
     return success();
   }
+
+private:
+  bool hasBlockForm;
 };
 
 struct LowerTmaPrefetch : ConvertOpToLLVMPattern<nvgpu::TmaPrefetchOp> {
@@ -193,7 +201,7 @@ struct LowerTmaPrefetch : ConvertOpToLLVMPattern<nvgpu::TmaPrefetchOp> {
 } // namespace
 
 void populateTmaPatterns(LLVMTypeConverter &converter,
-                         RewritePatternSet &patterns) {
+                         RewritePatternSet &patterns, bool hasBlockForm) {
   converter.addConversion([](nvgpu::TensorMapDescriptorType type) -> Type {
     return getPointer(type.getContext());
   });
@@ -201,8 +209,8 @@ void populateTmaPatterns(LLVMTypeConverter &converter,
     return getPointer(type.getContext(), sharedSpace);
   });
   patterns.add<LowerMbarrierCreate, LowerMbarrierInit, LowerMbarrierExpect,
-               LowerMbarrierWait, LowerTmaLoad, LowerTmaPrefetch>(converter,
-                                                                  kBenefit);
+               LowerMbarrierWait, LowerTmaPrefetch>(converter, kBenefit);
+  patterns.add<LowerTmaLoad>(converter, hasBlockForm);
 }
 
 } // namespace mamba

@@ -18,9 +18,10 @@ constexpr llvm::StringLiteral kSharedGlobalName = "mamba_shared";
 
 /// Lowers nvgpu.tma.async.load, tma.prefetch.descriptor and mbarrier.create,
 /// init, arrive.expect_tx and try_wait.parity, and teaches `converter` the
-/// types of tensor maps and mbarriers.
+/// types of tensor maps and mbarriers. `hasBlockForm`: the PTX version has
+/// copies to the memory of a block (8.6), not only to that of a cluster.
 void populateTmaPatterns(mlir::LLVMTypeConverter &converter,
-                         mlir::RewritePatternSet &patterns);
+                         mlir::RewritePatternSet &patterns, bool hasBlockForm);
 
 } // namespace mamba
 

@@ -228,11 +228,11 @@ void addCleanupPasses(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void populatePatterns(LLVMTypeConverter &converter,
-                      RewritePatternSet &patterns) {
+void populatePatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns,
+                      const Target &target) {
   patterns.add<LowerDynamicSharedMemory>(converter, /*benefit=*/10);
   populateNvgpuPatterns(converter, patterns);
-  populateTmaPatterns(converter, patterns);
+  populateTmaPatterns(converter, patterns, target.getPtxVersion() >= 86);
   populateVectorRegisterPatterns(converter, patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
@@ -257,11 +257,12 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
       module.emitError(llvm::toString(known.takeError()));
       return signalPassFailure();
     }
-    if (failed(lower(module, known->name)))
+    if (failed(lower(module, *known)))
       signalPassFailure();
   }
 
-  LogicalResult lower(gpu::GPUModuleOp module, StringRef targetName) {
+  LogicalResult lower(gpu::GPUModuleOp module, const Target &known) {
+    StringRef targetName = known.name;
     for (auto kernel : module.getOps<gpu::GPUFuncOp>())
       if (kernel.isKernel() && failed(checkKernel(kernel)))
         return failure();
@@ -279,7 +280,7 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
       return failure();
 
     TensorMapParameters tensorMaps = findTensorMapParameters(module);
-    if (failed(convert(module)) ||
+    if (failed(convert(module, known)) ||
         failed(checkLowered(module, targetName, [](Operation *op) {
           return isa<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()) ||
                  isa<UnrealizedConversionCastOp>(op);
@@ -301,7 +302,7 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
     return runPipeline(pm, module);
   }
 
-  LogicalResult convert(gpu::GPUModuleOp module) {
+  LogicalResult convert(gpu::GPUModuleOp module, const Target &known) {
     if (usesShared(module))
       createSharedGlobal(module);
 
@@ -311,7 +312,7 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
     LLVMTypeConverter converter(&getContext(), options);
     configureGpuToNVVMTypeConverter(converter);
     RewritePatternSet patterns(&getContext());
-    populatePatterns(converter, patterns);
+    populatePatterns(converter, patterns, known);
 
     // Nothing is illegal: what stays is reported by `checkLowered`, in words
     // that name the target. These would become calls of the host's runtime.

@@ -22,6 +22,11 @@
 using namespace mlir;
 using namespace mamba;
 
+/// Elements of a vector that shared memory is the better way for, if it takes
+/// more than this many shuffles.
+static constexpr int64_t kSmallElements = 256;
+static constexpr unsigned kMostShuffles = 4;
+
 Value ThreadProgram::toFile(Value vector, const Held &held) {
   uint32_t size = held.layout.getInSize(kRegister);
   SmallVector<int64_t> positions(size, 0);
@@ -306,6 +311,14 @@ LogicalResult ThreadProgram::rewriteConversion(ConvertLayoutOp op) {
   options.useStmatrix = false;
   llvm::Expected<ConversionPlan> plan =
       planConversion(from.layout, to.layout, options);
+  // A row that many registers read lies in memory once: lanes to read from and
+  // registers to choose by would take more than addresses.
+  if (plan && type.getNumElements() <= kSmallElements && !element.isIndex() &&
+      bits == element.getIntOrFloatBitWidth() &&
+      plan->countShuffles() > kMostShuffles) {
+    options.forceShared = true;
+    plan = planConversion(from.layout, to.layout, options);
+  }
   if (!plan)
     return op.emitOpError("expected layouts that convert: ")
            << llvm::toString(plan.takeError());

@@ -17,6 +17,7 @@ that are checked afterwards, and so are the inputs, which no kernel may change.
 import argparse
 import ast
 import json
+import math
 from pathlib import Path
 import sys
 
@@ -265,13 +266,14 @@ def _sizes(function, arrays):
         raise BundleError(f"{function['name']} has no argument {name}")
     sizes = {}
     for symbol, source in function.get("sizes", {}).items():
-        name, axis = source["argument"], source["axis"]
+        name, axis = source["argument"], source["stride" if "stride" in source else "axis"]
         if name not in given:
             raise BundleError(f"size {symbol} comes from {name}, which is not an input")
         shape = np.shape(arrays[name])
         if axis >= len(shape):
             raise BundleError(f"{name}: shape {shape} has no axis {axis}")
-        sizes[symbol] = shape[axis]
+        # Arrays are dense here.
+        sizes[symbol] = math.prod(shape[axis + 1:]) if "stride" in source else shape[axis]
     return sizes
 
 

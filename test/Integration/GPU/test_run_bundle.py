@@ -237,6 +237,14 @@ def test_tensor_maps(tmp_path):
         launch(3, offset="1")
 
 
+def test_strides_are_those_of_dense_arrays(tmp_path):
+    sizes = {**FUNCTION["sizes"], "x_pitch_0": {"argument": "x", "stride": 0}}
+    launches = [{**STORE, "parameters": [{"kind": "i64", "value": "x_pitch_0"}]}]
+    driver = DryDriver()
+    Bundle(write_bundle(tmp_path, sizes=sizes, launches=launches), driver).run("f", arrays_of())
+    assert driver.launches[0].parameters == (arrays_of()["x"].shape[1],)
+
+
 # The programs.
 
 def run_script(script, *arguments, cwd=None):

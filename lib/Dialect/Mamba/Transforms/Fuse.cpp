@@ -25,6 +25,9 @@ using namespace mamba;
 
 namespace {
 
+/// Iterations of a segment where the plan does not say.
+constexpr int64_t kSegment = 32;
+
 /// Whether the loop's plan asks for fusion.
 bool isToFuse(scf::ForallOp loop) {
   auto plan = loop->getAttrOfType<PlanAttr>(kPlanAttrName);
@@ -102,6 +105,18 @@ struct Fuse : mamba::impl::MambaFusePassBase<Fuse> {
     SmallVector<scf::ForallOp> loops = getLoops();
     for (scf::ForallOp loop : llvm::reverse(loops))
       fuseWithReaders(rewriter, loop);
+    for (scf::ForallOp loop : getLoops()) {
+      auto plan = loop->getAttrOfType<PlanAttr>(kPlanAttrName);
+      bool hasLoop = !loop.getBody()->getOps<scf::ForOp>().empty();
+      if (plan.getSchedule() != Schedule::Segmented || !hasLoop)
+        continue;
+      std::string refused = segmentLoop(
+          rewriter, loop, plan.getSegment() ? plan.getSegment() : kSegment);
+      if (!refused.empty())
+        loop.emitRemark("expected ") << refused << " to cut it into segments";
+      numSegmented += refused.empty();
+      numRefused += !refused.empty();
+    }
   }
 
   SmallVector<scf::ForallOp> getLoops() {
@@ -148,7 +163,12 @@ struct Fuse : mamba::impl::MambaFusePassBase<Fuse> {
       auto reader = user->getParentOfType<scf::ForallOp>();
       return reader && isToFuse(reader);
     });
-    if (!isRead)
+    // Of loops in blocks, consumers say what they miss.
+    bool isLoop = llvm::any_of(producer.getResults(), [](OpResult result) {
+      FailureOr<Insertion> insertion = getInsertion(result);
+      return succeeded(insertion) && insertion->loop;
+    });
+    if (!isRead || isLoop)
       return;
     std::string refused = fuseProducer(rewriter, producer, isToFuse);
     if (refused.empty())

@@ -117,6 +117,13 @@ std::string fuseProducer(mlir::RewriterBase &rewriter,
                          mlir::scf::ForallOp producer,
                          llvm::function_ref<bool(mlir::scf::ForallOp)> mayFuse);
 
+/// Cuts the loop in `block` into parts of `segment` iterations that blocks of
+/// their own run through, after one kernel that computes what each part makes
+/// of what it carries, and one that joins these. Returns why not, or an empty
+/// string.
+std::string segmentLoop(mlir::RewriterBase &rewriter, mlir::scf::ForallOp block,
+                        int64_t segment);
+
 } // namespace mamba
 
 #endif // MAMBA_LIB_TRANSFORMS_FUSEBLOCKS_H

@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -50,6 +51,7 @@ private:
   std::string checkOutputs();
   OpFoldResult compute(OpFoldResult value);
   scf::ForOp createLoop(scf::ForallOp fused, ArrayRef<Value> outs);
+  void cloneOnce(Operation *op, DenseSet<Operation *> &cloned);
   void cloneConsumer();
   void cloneIteration(scf::ForOp loop);
 
@@ -222,13 +224,34 @@ std::string ConsumerFusion::check() {
   return checkOutputs();
 }
 
-/// The consumer's block, once the tile is known, so that this need not stay.
+/// Clones `op` of the consumer's block, after what it needs.
+void ConsumerFusion::cloneOnce(Operation *op, DenseSet<Operation *> &cloned) {
+  if (op == read.op || !cloned.insert(op).second)
+    return;
+  SetVector<Value> needed;
+  getUsedValuesDefinedAbove(op->getRegions(), needed);
+  needed.insert(op->operand_begin(), op->operand_end());
+  for (Value value : needed)
+    if (Operation *definition = value.getDefiningOp();
+        definition && definition->getBlock() == consumer.getBody())
+      cloneOnce(definition, cloned);
+  rewriter.clone(*op, consumerMap);
+}
+
+/// The consumer's block, once the tile is known and first what reads it, so
+/// that it need not stay.
 void ConsumerFusion::cloneConsumer() {
-  consumerMap.map(read.op->getResult(0),
-                  producerMap.lookupOrDefault(insertion.tile));
-  for (Operation &op : consumer.getBody()->without_terminator())
-    if (&op != read.op)
-      rewriter.clone(op, consumerMap);
+  Value tile = read.op->getResult(0);
+  consumerMap.map(tile, producerMap.lookupOrDefault(insertion.tile));
+  DenseSet<Operation *> cloned;
+  Block *body = consumer.getBody();
+  for (Operation &op : body->without_terminator())
+    if (llvm::any_of(tile.getUsers(), [&](Operation *user) {
+          return body->findAncestorOpInBlock(*user) == &op;
+        }))
+      cloneOnce(&op, cloned);
+  for (Operation &op : body->without_terminator())
+    cloneOnce(&op, cloned);
 }
 
 void ConsumerFusion::cloneIteration(scf::ForOp loop) {

@@ -175,18 +175,16 @@ bool LinearForm::isMultipleOf(int64_t divisor) const {
         }))
       continue;
     auto apply = term.getDefiningOp<affine::AffineApplyOp>();
-    if (!apply ||
-        apply.getAffineMap().getResult(0).getLargestKnownDivisor() * factor %
-                divisor !=
-            0)
+    if (!apply || apply.getAffineMap().getResult(0).getLargestKnownDivisor() *
+                          factor % divisor !=
+                      0)
       return false;
   }
   return true;
 }
 
-AffineExpr
-LinearForm::getExpr(MLIRContext *context,
-                    SmallVectorImpl<OpFoldResult> &operands) const {
+AffineExpr LinearForm::getExpr(MLIRContext *context,
+                               SmallVectorImpl<OpFoldResult> &operands) const {
   AffineExpr sum = getAffineConstantExpr(constant, context);
   for (auto [term, factor] : llvm::zip_equal(terms, factors)) {
     sum = sum + getAffineDimExpr(operands.size(), context) * factor;
@@ -195,84 +193,90 @@ LinearForm::getExpr(MLIRContext *context,
   return sum;
 }
 
-/// Replaces `term`, which the sum subtracts, by something that is no less.
-std::optional<bool> BoundProver::proveWithMost(const LinearForm &form,
-                                               Value term, int64_t factor,
-                                               unsigned depth) const {
-  bool isReplaced = false;
-  if (auto it = facts.find(term); it != facts.end()) {
-    auto &[multiple, most] = it->second;
-    if (factor % multiple == 0) {
-      isReplaced = true;
-      if (prove(form - LinearForm::of(term, factor) +
-                    most * (factor / multiple),
-                depth))
-        return true;
-    }
-  }
+/// Proves the sum for all values of a minimum, a maximum or a selection in
+/// turn, if that is what the sum being negative comes down to. None otherwise.
+std::optional<bool> BoundProver::proveForEach(const LinearForm &form,
+                                              Value term, int64_t factor,
+                                              unsigned depth) const {
+  Choice choice = getChoice(term);
+  bool isAny = factor < 0 ? choice.isMinimum : choice.isMaximum;
+  if (choice.forms.empty() || isAny)
+    return std::nullopt;
+  return llvm::all_of(choice.forms, [&](const LinearForm &one) {
+    return prove(form.replace(term, one), depth);
+  });
+}
+
+/// Replaces `term` by a bound: from above if it is subtracted, else from below.
+std::optional<bool> BoundProver::proveWithBound(const LinearForm &form,
+                                                Value term, int64_t factor,
+                                                unsigned depth) const {
   if (scf::ForOp loop = getCountingLoop(term)) {
     FailureOr<LinearForm> first = LinearForm::get(loop.getLowerBound()),
                           end = LinearForm::get(loop.getUpperBound());
     if (failed(first) || failed(end))
-      return isReplaced ? std::optional(false) : std::nullopt;
+      return std::nullopt;
+    if (factor > 0)
+      return prove(form.replace(term, *first), depth);
     int64_t step = *getConstantIntValue(loop.getStep());
     int64_t last = (*end - *first).isMultipleOf(step) ? step : 1;
     return prove(form.replace(term, *end - last), depth);
   }
-  if (isReplaced)
-    return false;
-  return proveForChoice(form, term, /*isSubtracted=*/true, depth);
-}
-
-/// Replaces `term`, which the sum adds, by all that it may be.
-std::optional<bool> BoundProver::proveWithLeast(const LinearForm &form,
-                                                Value term,
-                                                unsigned depth) const {
-  if (scf::ForOp loop = getCountingLoop(term)) {
-    FailureOr<LinearForm> first = LinearForm::get(loop.getLowerBound());
-    if (succeeded(first))
-      return prove(form.replace(term, *first), depth);
-    return std::nullopt;
-  }
-  return proveForChoice(form, term, /*isSubtracted=*/false, depth);
-}
-
-/// A minimum is at most any of its operands, and one of them.
-std::optional<bool> BoundProver::proveForChoice(const LinearForm &form,
-                                                Value term, bool isSubtracted,
-                                                unsigned depth) const {
   Choice choice = getChoice(term);
   if (choice.forms.empty())
     return std::nullopt;
-  auto proveFor = [&](const LinearForm &one) {
+  return llvm::any_of(choice.forms, [&](const LinearForm &one) {
     return prove(form.replace(term, one), depth);
-  };
-  bool isAny = isSubtracted ? choice.isMinimum : choice.isMaximum;
-  return isAny ? llvm::any_of(choice.forms, proveFor)
-               : llvm::all_of(choice.forms, proveFor);
+  });
+}
+
+/// Whether `term` comes from an affine map that makes no sum of numbers that
+/// are not negative negative, and these are its operands.
+bool BoundProver::isQuotient(Value term, unsigned depth) const {
+  auto apply = term.getDefiningOp<affine::AffineApplyOp>();
+  if (!apply)
+    return false;
+  bool isMonotone = true;
+  apply.getAffineMap().getResult(0).walk([&](AffineExpr expr) {
+    auto constant = dyn_cast<AffineConstantExpr>(expr);
+    isMonotone &= !constant || constant.getValue() >= 0;
+  });
+  return isMonotone && llvm::all_of(apply.getMapOperands(), [&](Value operand) {
+           FailureOr<LinearForm> form = LinearForm::get(operand);
+           return succeeded(form) && prove(*form, depth);
+         });
 }
 
 bool BoundProver::prove(const LinearForm &form, unsigned depth) const {
   // The bounds of a loop may depend on loops around it.
   constexpr unsigned kMaxDepth = 16;
-  if (depth == kMaxDepth)
+  if (depth++ == kMaxDepth)
     return false;
+  for (auto [term, factor] : llvm::zip_equal(form.terms, form.factors)) {
+    auto it = facts.find(term);
+    if (factor > 0 || it == facts.end() || factor % it->second.factor != 0)
+      continue;
+    if (prove(form - LinearForm::of(term, factor) +
+                  it->second.most * (factor / it->second.factor),
+              depth))
+      return true;
+  }
+  for (auto [term, factor] : llvm::zip_equal(form.terms, form.factors))
+    if (std::optional<bool> known = proveForEach(form, term, factor, depth))
+      return *known;
   // What is subtracted first: it may cancel what is added.
-  for (auto [term, factor] : llvm::zip_equal(form.terms, form.factors))
-    if (factor < 0)
-      if (std::optional<bool> known =
-              proveWithMost(form, term, factor, depth + 1))
-        return *known;
-  for (auto [term, factor] : llvm::zip_equal(form.terms, form.factors))
-    if (factor > 0)
-      if (std::optional<bool> known = proveWithLeast(form, term, depth + 1))
-        return *known;
+  for (bool isSubtracted : {true, false})
+    for (auto [term, factor] : llvm::zip_equal(form.terms, form.factors))
+      if ((factor < 0) == isSubtracted)
+        if (std::optional<bool> known =
+                proveWithBound(form, term, factor, depth))
+          return *known;
   // Constants are left.
   int64_t least = form.constant;
   for (auto [term, factor] : llvm::zip_equal(form.terms, form.factors)) {
     if (factor < 0)
       return false;
-    if (term.getDefiningOp<linalg::IndexOp>())
+    if (term.getDefiningOp<linalg::IndexOp>() || isQuotient(term, depth))
       continue;
     FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
         presburger::BoundType::LB, term);

@@ -82,13 +82,13 @@ public:
 
 private:
   bool prove(const LinearForm &form, unsigned depth) const;
-  /// None if nothing is known that could replace `term`.
-  std::optional<bool> proveWithMost(const LinearForm &form, mlir::Value term,
-                                    int64_t factor, unsigned depth) const;
-  std::optional<bool> proveWithLeast(const LinearForm &form, mlir::Value term,
-                                     unsigned depth) const;
-  std::optional<bool> proveForChoice(const LinearForm &form, mlir::Value term,
-                                     bool isSubtracted, unsigned depth) const;
+  /// Both give none if `term` is nothing that can be replaced so.
+  std::optional<bool> proveForEach(const LinearForm &form, mlir::Value term,
+                                   int64_t factor, unsigned depth) const;
+  std::optional<bool> proveWithBound(const LinearForm &form, mlir::Value term,
+                                     int64_t factor, unsigned depth) const;
+
+  bool isQuotient(mlir::Value term, unsigned depth) const;
 
   struct Fact {
     int64_t factor;

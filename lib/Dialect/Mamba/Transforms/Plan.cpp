@@ -44,6 +44,8 @@ namespace {
 
 /// Tokens that a block of the scan over chunks takes at a time.
 constexpr int64_t kPassTokens = 128;
+/// Elements of a state that a block of the scan has at most.
+constexpr int64_t kPassElements = 2048;
 /// Registers of a thread of chunk_out besides those of the products.
 constexpr int64_t kOtherRegisters = 68;
 /// Bytes of the state that a thread of ssu holds: several loads at once, few
@@ -75,13 +77,26 @@ int64_t chooseStateRows(const Problem &problem) {
 /// Heads whose time steps a block sums.
 constexpr int64_t kHeadsOfSums = 8;
 
-/// The number of heads if any operand or result knows it, else kDynamic.
-int64_t getStaticHeads(Operation *op) {
+/// The number of heads or groups if any operand or result knows it, else
+/// kDynamic.
+int64_t getStaticSize(Operation *op, Role role) {
   for (const ShapedValue &value : getShapedValues(op))
-    for (auto [dim, role] : llvm::enumerate(value.roles))
-      if (role == Role::Heads && !value.type.isDynamicDim(dim))
+    for (auto [dim, itsRole] : llvm::enumerate(value.roles))
+      if (itsRole == role && !value.type.isDynamicDim(dim))
         return value.type.getDimSize(dim);
   return ShapedType::kDynamic;
+}
+
+/// Whether groups may have several heads, and not so few that one more than
+/// there are, which an odd number costs, would matter.
+bool mayShareGroup(Operation *op) {
+  int64_t heads = getStaticSize(op, Role::Heads),
+          groups = getStaticSize(op, Role::Groups);
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(groups) ||
+      groups == 0)
+    return true;
+  int64_t size = heads / groups;
+  return size % 2 == 0 || size > 4;
 }
 
 struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
@@ -191,8 +206,10 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       auto pass = out.getChunkStates().getDefiningOp<StatePassOp>();
       return pass && canJoin(pass);
     }
-    // What both read is computed by both.
-    return isa<ChunkCumsumOp>(op) && !op->use_empty() &&
+    // What both read they compute, unless they take parts of it.
+    auto cumsum = dyn_cast<ChunkCumsumOp>(op);
+    return cumsum && !op->use_empty() &&
+           static_cast<int64_t>(cumsum.getChunkSize()) <= kFusedTokens &&
            llvm::all_of(op->getUsers(), [](Operation *user) {
              return isa<ChunkStateOp>(user) ||
                     (!isa<ChunkCumsumOp>(user) && canJoin(user));
@@ -215,14 +232,16 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   }
 
   /// A block runs through the chunks of a part of one head's state. Parts are
-  /// small, so that few heads fill the machine: a quarter of a state of 64 x
-  /// 128.
+  /// small, so that few heads fill the machine: a quarter of a state of up to
+  /// 64 x 128.
   PlanAttr chooseFusedPass(ChunkStateOp state) {
     Problem problem = getProblem(state);
     int64_t tokens = std::min(problem.chunk, kPassTokens);
     int64_t rows = chooseDivisor(problem.headDim, 32);
+    int64_t elements = std::clamp<int64_t>(
+        problem.headDim * problem.stateDim / 4, 512, kPassElements);
     int64_t columns =
-        chooseDivisor(problem.stateDim, std::max<int64_t>(16, 2048 / rows));
+        chooseDivisor(problem.stateDim, std::max<int64_t>(16, elements / rows));
     auto fits = [&] {
       // In shared memory: x and B of some tokens, their steps and sums. Without
       // vectors: the state, what a chunk adds, and the state rounded; the
@@ -258,6 +277,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     bool isMixed = bytes == 2 && !states.isF32() && states != inputs;
     // In shared memory: rows of C, B, x and what the result's rows are scaled
     // and gated with, and the state; steps and sums of the tokens.
+    int64_t heads = 1;
     auto getStaged = [&] {
       int64_t tiles = out.getZ() ? 3 : 2;
       // The positions of both in packed sequences, and sums of products without
@@ -267,9 +287,10 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         others += getStagedBytes(rows, columns, 4);
       return others + getStagedBytes(rows, problem.stateDim, bytes) +
              getStagedBytes(steps, problem.stateDim, bytes) +
-             getStagedBytes(columns, problem.stateDim, stateBytes) +
-             tiles * getStagedBytes(rows, columns, bytes) +
-             16 * (rows + steps) + kSwizzledAlignment;
+             heads * (getStagedBytes(columns, problem.stateDim, stateBytes) +
+                      tiles * getStagedBytes(rows, columns, bytes) +
+                      16 * (rows + steps)) +
+             kSwizzledAlignment;
     };
     // Without vectors: rows of C * B^T in f32 and rounded, of both products
     // with P and of the result; the state may need a rounded copy.
@@ -294,7 +315,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
                            : RankedTensorType();
     bool hasColumnsOfD = skip && skip.getRank() == 2;
     auto getRegisters = [&]() -> int64_t {
-      int64_t products = rows * (steps + 2 * columns);
+      int64_t products = rows * (steps + (1 + heads) * columns);
       int64_t gate = out.getZ() ? rows * columns * 11 / 4 : 0;
       return int64_t(llvm::divideCeil(products + gate, threads)) +
              (hasColumnsOfD ? columns / 4 : 0) +
@@ -312,6 +333,15 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       if (countBlocks() < 2)
         steps *= 2;
     }
+    // Two heads in a block, if they fit: their product C * B^T is the same.
+    if (isFused && bytes == 2 && !isMixed && mayShareGroup(out) &&
+        rows % 16 == 0 && steps % 16 == 0 && columns % 8 == 0 &&
+        problem.stateDim % 16 == 0) {
+      heads = 2;
+      if (getStaged() > problem.sharedBytes ||
+          getRegisters() > limits.registersPerThread)
+        heads = 1;
+    }
     int64_t blocks = std::min<int64_t>(
         countBlocks(),
         limits.registersPerSM / (threads * llvm::alignTo(getRegisters(), 8)));
@@ -321,7 +351,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     return PlanAttr::get(
         &getContext(),
         isFused ? Schedule::ThreeKernel : Schedule::ChunkParallel, tile,
-        {rows, 0}, steps, warps, /*stages=*/1, blocks, /*heads=*/1,
+        {rows, 0}, steps, warps, /*stages=*/1, blocks, heads,
         /*segment=*/0, usesTf32(problem));
   }
 
@@ -356,7 +386,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         .Case<ChunkCumsumOp>([&](ChunkCumsumOp cumsum) {
           // Time steps of neighbouring heads are neighbours. Heads that are
           // not known, or not there, are past the end of a short tile.
-          int64_t heads = getStaticHeads(cumsum);
+          int64_t heads = getStaticSize(cumsum, Role::Heads);
           tile[1] = ShapedType::isDynamic(heads)
                         ? kHeadsOfSums
                         : chooseDivisor(heads, kHeadsOfSums);

@@ -22,6 +22,9 @@ struct PlanProblem {
 /// of a matrix product divide.
 int64_t chooseDivisor(int64_t size, int64_t limit);
 
+/// Tokens of a chunk that a fused block takes at a time.
+constexpr int64_t kFusedTokens = 64;
+
 /// The plan of a chunk_cumsum, state_pass or chunk_out that mamba-fuse makes
 /// part of one kernel.
 PlanAttr chooseFusedPlan(MambaTileOpInterface op, const PlanProblem &problem,

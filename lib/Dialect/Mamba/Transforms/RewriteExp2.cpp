@@ -10,7 +10,9 @@
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mamba {
 #define GEN_PASS_DEF_MAMBAREWRITEEXP2PASS
@@ -26,6 +28,7 @@ struct RewriteExp2 : mamba::impl::MambaRewriteExp2PassBase<RewriteExp2> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    bool hasUnused = false;
     getOperation()->walk([&](FunctionOpInterface function) {
       if (hoist) {
         HoistResult result = hoistFactors(rewriter, function);
@@ -34,11 +37,24 @@ struct RewriteExp2 : mamba::impl::MambaRewriteExp2PassBase<RewriteExp2> {
       }
       if (clampTerms)
         numClamped += mamba::clampTerms(rewriter, function);
-      if (separate)
-        numSeparated += separateFactors(rewriter, function);
-      if (foldWeights)
-        numFolded += mamba::foldWeights(rewriter, function);
+      if (separate) {
+        unsigned count = separateFactors(rewriter, function);
+        numSeparated += count;
+        hasUnused |= count != 0;
+      }
+      if (foldWeights) {
+        unsigned count = mamba::foldWeights(rewriter, function);
+        numFolded += count;
+        hasUnused |= count != 0;
+      }
     });
+    if (!hasUnused)
+      return;
+    // Nobody reads slices that nothing is computed from any more.
+    RewritePatternSet patterns(&getContext());
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 } // namespace

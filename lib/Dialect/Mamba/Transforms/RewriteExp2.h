@@ -48,6 +48,9 @@ bool isNeverNegative(mlir::Value value);
 /// differ in their sign. Null if that cannot be proven.
 mlir::linalg::GenericOp getPrefixSum(mlir::Value tensor);
 
+/// Whether the terms of a prefix sum are clamped so that none is positive.
+bool hasClampedTerms(mlir::linalg::GenericOp sum);
+
 /// A position along a dimension: a sum, and maybe that of a loop of linalg.
 using Position = std::pair<LinearForm, std::optional<unsigned>>;
 
@@ -68,6 +71,10 @@ std::optional<Element> getElement(mlir::Value value);
 /// counts.
 bool isNeverAfter(mlir::Operation *exponent, const Element &before,
                   const Element &after);
+
+/// Whether, whatever counts, no `before` is after any `after`.
+bool isAlwaysBefore(mlir::Operation *exponent, const Element &before,
+                    const Element &after);
 
 /// The largest extent of a loop.
 llvm::FailureOr<int64_t> getLoopBound(mlir::linalg::GenericOp op,

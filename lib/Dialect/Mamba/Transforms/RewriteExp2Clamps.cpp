@@ -19,9 +19,10 @@
 using namespace mlir;
 using namespace mamba;
 
-/// One term below it makes a power of two 0 in f32; the bound keeps sums exact
-/// and the rounding of their differences small.
-static constexpr double kLeastTerm = -256.0;
+/// The largest integer whose power of two is 0 in f32. One such term makes
+/// every weight across it 0; smaller ones would only make the sums less
+/// precise.
+static constexpr double kLeastTerm = -150.0;
 
 namespace {
 /// exp2(min(after - before, 0)), or exp2(min(after, 0)).
@@ -53,6 +54,11 @@ static std::optional<Clamped> matchClamped(math::Exp2Op exp) {
   return Clamped{exp, clamp, difference, after->root};
 }
 
+bool mamba::hasClampedTerms(linalg::GenericOp sum) {
+  auto clamp = matchScan(sum)->term.getDefiningOp<arith::MinimumFOp>();
+  return clamp && matchPattern(clamp.getRhs(), m_AnyZeroFloat());
+}
+
 /// Makes min(max(term, least), 0) of the terms of a sum.
 static void clampSum(RewriterBase &rewriter, linalg::GenericOp sum) {
   Scan scan = *matchScan(sum);
@@ -63,12 +69,11 @@ static void clampSum(RewriterBase &rewriter, linalg::GenericOp sum) {
     return arith::ConstantOp::create(
         rewriter, loc, rewriter.getFloatAttr(scan.term.getType(), value));
   };
-  Value least = arith::MaximumFOp::create(rewriter, loc, scan.term,
-                                          constant(kLeastTerm));
-  Value term =
-      arith::MinimumFOp::create(rewriter, loc, least, constant(0.0));
-  rewriter.modifyOpInPlace(
-      select, [&] { select.getTrueValueMutable().assign(term); });
+  Value least =
+      arith::MaximumFOp::create(rewriter, loc, scan.term, constant(kLeastTerm));
+  Value term = arith::MinimumFOp::create(rewriter, loc, least, constant(0.0));
+  rewriter.modifyOpInPlace(select,
+                           [&] { select.getTrueValueMutable().assign(term); });
 }
 
 unsigned mamba::clampTerms(RewriterBase &rewriter, Operation *function) {

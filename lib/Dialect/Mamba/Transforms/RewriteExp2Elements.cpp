@@ -23,8 +23,7 @@ static FailureOr<LinearForm> getForm(OpFoldResult value) {
 std::optional<Element> mamba::getElement(Value value) {
   Element element;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto op =
-        dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
+    auto op = dyn_cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
     OpOperand *operand = op ? op.getMatchingOpOperand(argument) : nullptr;
     if (!operand || !op.isDpsInput(operand))
       return std::nullopt;
@@ -74,29 +73,32 @@ std::optional<Element> mamba::getElement(Value value) {
 bool Element::isSameRow(const Element &other) const {
   if (root.getType() != other.root.getType() || position.empty())
     return false;
-  for (auto [mine, others] : llvm::zip_equal(
-           ArrayRef(position).drop_back(), ArrayRef(other.position).drop_back()))
+  for (auto [mine, others] :
+       llvm::zip_equal(ArrayRef(position).drop_back(),
+                       ArrayRef(other.position).drop_back()))
     if (mine.second || others.second || !(mine.first == others.first))
       return false;
   return true;
 }
 
 bool Element::isSamePosition(const Element &other) const {
-  return isSameRow(other) && position.back().second == other.position.back().second &&
+  return isSameRow(other) &&
+         position.back().second == other.position.back().second &&
          position.back().first == other.position.back().first;
 }
 
 /// Whether all that `value` goes to in its block is the selected value of
 /// `select`.
-static bool goesOnlyTo(Value value, arith::SelectOp select) {
+static bool goesOnlyTo(Value value, arith::SelectOp select,
+                       unsigned depth = 0) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *op = use.getOwner();
     if (op == select)
-      return use.get() == select.getTrueValue() &&
-             use.getOperandNumber() == 1;
-    return op->getBlock() == select->getBlock() && isPure(op) &&
-           op->getNumRegions() == 0 && op->getNumResults() == 1 &&
-           goesOnlyTo(op->getResult(0), select);
+      return use.get() == select.getTrueValue() && use.getOperandNumber() == 1;
+    constexpr unsigned kMaxDepth = 8;
+    return depth < kMaxDepth && op->getBlock() == select->getBlock() &&
+           isPure(op) && op->getNumRegions() == 0 && op->getNumResults() == 1 &&
+           goesOnlyTo(op->getResult(0), select, depth + 1);
   });
 }
 
@@ -136,11 +138,11 @@ static bool isMasked(Operation *exponent, const Position &before,
   if (!op || !before.second || !after.second)
     return false;
   for (Value value : op.getBody()->getTerminator()->getOperands()) {
-    while (auto round = value.getDefiningOp<arith::TruncFOp>())
-      value = round.getIn();
+    while (
+        isa_and_nonnull<arith::TruncFOp, arith::ExtFOp>(value.getDefiningOp()))
+      value = value.getDefiningOp()->getOperand(0);
     auto select = value.getDefiningOp<arith::SelectOp>();
-    if (!select ||
-        !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
+    if (!select || !matchPattern(select.getFalseValue(), m_AnyZeroFloat()) ||
         !goesOnlyTo(exponent->getResult(0), select))
       continue;
     SmallVector<arith::CmpIOp> conjuncts;
@@ -158,10 +160,12 @@ static bool isMasked(Operation *exponent, const Position &before,
       if (failed(column) || failed(row) || column->second != before.second ||
           row->second != after.second)
         continue;
-      LinearForm shift = column->first - before.first;
       // Without sign, a negative position would be a large one.
-      if (shift == row->first - after.first &&
-          BoundProver().isNeverNegative(shift))
+      bool isSigned =
+          predicate == Predicate::sle || predicate == Predicate::sge;
+      if (column->first - before.first == row->first - after.first &&
+          (isSigned || (BoundProver().isNeverNegative(column->first) &&
+                        BoundProver().isNeverNegative(row->first))))
         return true;
     }
   }
@@ -175,11 +179,20 @@ bool mamba::isNeverAfter(Operation *exponent, const Element &before,
   const Position &first = before.position.back(),
                  &second = after.position.back();
   // Nothing is after the last element.
-  int64_t extent = cast<RankedTensorType>(after.root.getType()).getShape().back();
+  int64_t extent =
+      cast<RankedTensorType>(after.root.getType()).getShape().back();
   if (second.first.terms.empty() && second.first.constant == extent - 1)
     return true;
-  if (isMasked(exponent, first, second))
-    return true;
+  return isMasked(exponent, first, second) ||
+         isAlwaysBefore(exponent, before, after);
+}
+
+bool mamba::isAlwaysBefore(Operation *exponent, const Element &before,
+                           const Element &after) {
+  if (!before.isSameRow(after))
+    return false;
+  const Position &first = before.position.back(),
+                 &second = after.position.back();
   auto op = dyn_cast<linalg::GenericOp>(exponent->getParentOp());
   if (first.second && !op)
     return false;

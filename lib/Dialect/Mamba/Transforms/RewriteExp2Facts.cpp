@@ -36,8 +36,7 @@ Value mamba::getCarrier(Value value) {
   if (auto loop = dyn_cast<scf::ForallOp>(op))
     return loop.getTiedBlockArgument(loop.getTiedOpOperand(result));
   if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
-    Value argument =
-        generic.getRegionOutputArgs()[result.getResultNumber()];
+    Value argument = generic.getRegionOutputArgs()[result.getResultNumber()];
     return argument.use_empty() ? value : argument;
   }
   return value;
@@ -159,8 +158,12 @@ bool mamba::isNeverNegative(Value value) {
   return ::isNeverNegative(value, known);
 }
 
+/// How far what a value is computed from is looked at.
+static constexpr unsigned kMaxDepth = 8;
+
 /// Whether a value of the body of `op` is the same at all positions of `loop`.
-static bool isConstantAlong(linalg::GenericOp op, Value value, unsigned loop) {
+static bool isConstantAlong(linalg::GenericOp op, Value value, unsigned loop,
+                            unsigned depth = 0) {
   if (!op->isAncestor(value.getParentRegion()->getParentOp()))
     return true;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -169,22 +172,31 @@ static bool isConstantAlong(linalg::GenericOp op, Value value, unsigned loop) {
            !op.getMatchingIndexingMap(operand).isFunctionOfDim(loop);
   }
   Operation *producer = value.getDefiningOp();
-  return !isa<linalg::IndexOp>(producer) && producer->getNumRegions() == 0 &&
-         isPure(producer) &&
-         llvm::all_of(producer->getOperands(), [&](Value operand) {
-           return isConstantAlong(op, operand, loop);
-         });
+  return depth < kMaxDepth && !isa<linalg::IndexOp>(producer) &&
+         producer->getNumRegions() == 0 && isPure(producer) &&
+         llvm::all_of(
+             producer->getOperands(),
+             [&](Value operand) {
+               return isConstantAlong(op, operand, loop, depth + 1);
+             });
 }
 
 /// Whether all values of `value` along `loop` have one sign.
-static bool hasOneSign(linalg::GenericOp op, Value value, unsigned loop) {
+static bool hasOneSign(linalg::GenericOp op, Value value, unsigned loop,
+                       unsigned depth = 0) {
   if (isNeverNegative(value) || isConstantAlong(op, value, loop))
     return true;
   Operation *producer = value.getDefiningOp();
-  return isa_and_nonnull<arith::MulFOp, arith::NegFOp>(producer) &&
-         llvm::all_of(producer->getOperands(), [&](Value operand) {
-           return hasOneSign(op, operand, loop);
-         });
+  if (isa_and_nonnull<arith::MinimumFOp>(producer) &&
+      matchPattern(producer->getOperand(1), m_AnyZeroFloat()))
+    return true;
+  return depth < kMaxDepth &&
+         isa_and_nonnull<arith::MulFOp, arith::NegFOp>(producer) &&
+         llvm::all_of(
+             producer->getOperands(),
+             [&](Value operand) {
+               return hasOneSign(op, operand, loop, depth + 1);
+             });
 }
 
 linalg::GenericOp mamba::getPrefixSum(Value tensor) {
@@ -219,8 +231,7 @@ linalg::GenericOp mamba::getPrefixSum(Value tensor) {
   if (!scan || !isNeutral(generic.getDpsInits().front()))
     return {};
   AffineMap out = generic.getIndexingMapsArray().back();
-  bool isLast =
-      out.getDimPosition(out.getNumResults() - 1) == scan->position;
+  bool isLast = out.getDimPosition(out.getNumResults() - 1) == scan->position;
   return isLast && hasOneSign(generic, scan->term, scan->summed)
              ? generic
              : linalg::GenericOp();

@@ -40,9 +40,9 @@ linalg::GenericOp getGeneric(Block *block) {
 class FactorFlow {
 public:
   explicit FactorFlow(Operation *function) : function(function) {
-    hasBlocks = function
-                    ->walk([](scf::ForallOp) { return WalkResult::interrupt(); })
-                    .wasInterrupted();
+    hasBlocks =
+        function->walk([](scf::ForallOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
   }
 
   /// Finds what takes the factors of `exps`; of these only those stay that are
@@ -73,7 +73,10 @@ private:
   }
   /// Elements that a multiplication of `value` is done for.
   double getWeight(Value value);
+  double computeWeight(Value value);
   bool passes(Value value);
+  bool computePasses(Value value);
+  bool isProduct(Value value);
   bool isCheapest(Value value, ValueRange operands);
   void collect(Value value);
   bool isBetterOff(Operation *exp);
@@ -83,6 +86,9 @@ private:
   bool hasBlocks;
   SetVector<Operation *> *exps = nullptr;
   SetVector<Value> taken;
+  /// Results of getWeight, and of passes for the values taken now.
+  DenseMap<Value, double> weights;
+  DenseMap<Value, bool> passing;
 };
 
 bool hasFloats(Value value) {
@@ -195,6 +201,14 @@ static double getElements(ShapedType type) {
 }
 
 double FactorFlow::getWeight(Value value) {
+  auto it = weights.find(value);
+  if (it != weights.end())
+    return it->second;
+  double weight = computeWeight(value);
+  return weights[value] = weight;
+}
+
+double FactorFlow::computeWeight(Value value) {
   if (isConstant(value))
     return 0;
   if (auto type = dyn_cast<RankedTensorType>(value.getType()))
@@ -232,7 +246,40 @@ bool FactorFlow::isCheapest(Value value, ValueRange operands) {
   return weight <= getWeight(value);
 }
 
+/// Whether `value` would be the result of a multiplication by the factor. A
+/// backend may make one multiply-add of it and a difference; then equal numbers
+/// would not cancel.
+bool FactorFlow::isProduct(Value value) {
+  value = getCarrier(value);
+  if (isNeutral(value) || isConstant(value))
+    return false;
+  if (!taken.contains(value) || !passes(value))
+    return true;
+  auto argument = dyn_cast<BlockArgument>(value);
+  linalg::GenericOp generic =
+      argument ? getGeneric(argument.getOwner()) : linalg::GenericOp();
+  if (generic) {
+    OpOperand *operand = generic.getMatchingOpOperand(argument);
+    return generic.isDpsInput(operand) && isProduct(operand->get());
+  }
+  Operation *op = value.getDefiningOp();
+  return isa_and_nonnull<arith::NegFOp, math::AbsFOp, arith::MinimumFOp,
+                         arith::MaximumFOp, arith::MinNumFOp, arith::MaxNumFOp,
+                         arith::SelectOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return hasFloats(operand) && isProduct(operand);
+         });
+}
+
 bool FactorFlow::passes(Value value) {
+  auto it = passing.find(value);
+  if (it != passing.end())
+    return it->second;
+  bool result = computePasses(value);
+  return passing[value] = result;
+}
+
+bool FactorFlow::computePasses(Value value) {
   SmallVector<Value> origins;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (!getOrigins(value, origins))
@@ -250,11 +297,16 @@ bool FactorFlow::passes(Value value) {
                 generic.getNumLoops());
   }
   Operation *op = value.getDefiningOp();
+  // A product would be a tile to take slices of, where there was memory to
+  // read.
   if (isa<tensor::ExtractOp, tensor::ExtractSliceOp, tensor::CastOp,
           tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
-    return isTaken(op->getOperand(0)) || isNeutral(op->getOperand(0));
+    return isTaken(op->getOperand(0)) && passes(getCarrier(op->getOperand(0)));
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return isCheapest(value, select->getOperands().drop_front());
+  if (isa<arith::AddFOp, arith::SubFOp>(op) &&
+      llvm::any_of(op->getOperands(), [&](Value v) { return isProduct(v); }))
+    return false;
   if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, math::AbsFOp,
           arith::MinimumFOp, arith::MaximumFOp, arith::MinNumFOp,
           arith::MaxNumFOp>(op))
@@ -333,6 +385,7 @@ void FactorFlow::run(SetVector<Operation *> &candidates) {
     taken.clear();
     for (Operation *exp : candidates)
       collect(exp->getOperand(0));
+    passing.clear();
     // The greatest set in which every value does what it must.
     for (bool hasChanged = true; hasChanged;) {
       hasChanged = false;
@@ -345,6 +398,7 @@ void FactorFlow::run(SetVector<Operation *> &candidates) {
         if (isUsedSo && (passes(value) || canMultiply(value)))
           continue;
         taken.remove(value);
+        passing.clear();
         hasChanged = true;
       }
     }

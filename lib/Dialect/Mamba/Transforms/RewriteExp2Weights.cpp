@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// exp2(g_i - g_j) * d_j is exp2(g_i - (g_j - log2(d_j))) if d_j is not negative;
-// 0 becomes an exponent of -inf. Where d is only ever used so, the difference
-// takes its place in memory.
+// exp2(g_i - g_j) * d_j is exp2(g_i - (g_j - log2(d_j))) if d_j is not
+// negative; 0 becomes an exponent of -inf. Where d is only ever used so, the
+// difference takes its place in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,24 +31,30 @@ struct Weighted {
 
 /// Whether all that becomes of a float is rounded to 16 bits before it is added
 /// to something or stored.
-static bool isRounded(Value value) {
-  return llvm::all_of(value.getUses(), [](OpOperand &use) {
-    Operation *op = use.getOwner();
-    if (isa<arith::TruncFOp>(op))
-      return op->getResult(0).getType().getIntOrFloatBitWidth() <= 16;
-    if (isa<arith::MulFOp, arith::SelectOp>(op))
-      return isRounded(op->getResult(0));
-    auto generic = dyn_cast<linalg::GenericOp>(op->getParentOp());
-    if (!isa<linalg::YieldOp>(op) || !generic)
-      return false;
-    return llvm::all_of(
-        generic.getResult(use.getOperandNumber()).getUses(),
-        [](OpOperand &next) {
-          auto reader = dyn_cast<linalg::GenericOp>(next.getOwner());
-          return reader && reader.isDpsInput(&next) &&
-                 isRounded(reader.getMatchingBlockArgument(&next));
-        });
-  });
+static bool isRounded(Value value, unsigned depth = 0) {
+  constexpr unsigned kMaxDepth = 8;
+  return depth < kMaxDepth &&
+         llvm::all_of(
+             value.getUses(),
+             [&](OpOperand &use) {
+               Operation *op = use.getOwner();
+               if (isa<arith::TruncFOp>(op))
+                 return op->getResult(0).getType().getIntOrFloatBitWidth() <=
+                        16;
+               if (isa<arith::MulFOp, arith::SelectOp>(op))
+                 return isRounded(op->getResult(0), depth + 1);
+               auto generic = dyn_cast<linalg::GenericOp>(op->getParentOp());
+               if (!isa<linalg::YieldOp>(op) || !generic)
+                 return false;
+               return llvm::all_of(
+                   generic.getResult(use.getOperandNumber()).getUses(),
+                   [&](OpOperand &next) {
+                     auto reader = dyn_cast<linalg::GenericOp>(next.getOwner());
+                     return reader && reader.isDpsInput(&next) &&
+                            isRounded(reader.getMatchingBlockArgument(&next),
+                                      depth + 1);
+                   });
+             });
 }
 
 static std::optional<Weighted> matchWeighted(math::Exp2Op exp) {
@@ -80,8 +86,8 @@ static tensor::ParallelInsertSliceOp getInsertion(Value result) {
   auto loop = result.getDefiningOp<scf::ForallOp>();
   if (!loop)
     return {};
-  BlockArgument argument = loop.getTiedBlockArgument(
-      loop.getTiedOpOperand(cast<OpResult>(result)));
+  BlockArgument argument =
+      loop.getTiedBlockArgument(loop.getTiedOpOperand(cast<OpResult>(result)));
   tensor::ParallelInsertSliceOp only;
   for (Operation &op : loop.getTerminator().getYieldingOps()) {
     auto insert = dyn_cast<tensor::ParallelInsertSliceOp>(op);

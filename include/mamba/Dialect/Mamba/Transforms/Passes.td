@@ -271,12 +271,13 @@ def MambaFusePass : Pass<"mamba-fuse"> {
     Statistic<"numConsumers", "consumers",
               "Loops computed in the loop that they read from">,
     Statistic<"numProducers", "producers", "Loops computed where they are read">,
+    Statistic<"numSegmented", "segmented", "Loops cut into segments">,
     Statistic<"numRefused", "refused", "Loops that could not be fused">
   ];
   let dependentDialects = [
     "::mamba::MambaDialect", "::mlir::affine::AffineDialect",
-    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"
   ];
 }
 
@@ -364,24 +365,41 @@ def MambaRewriteExp2Pass : Pass<"mamba-rewrite-exp2"> {
       %e = math.exp2 %m fastmath<afn> : f32 .. }
     ```
 
-    `separate`: In a loop that sums contractions from 0 and of which every
-    column is left of every row, a weight `s * exp2(min(g_i - g_j, 0))` has the
-    factor `exp2(min(g_i - r, 0))`, which multiplies the sum, and
-    `exp2(min(r - g_j, 0))`, which is one number a column; `r` is `g` at the
-    first row. Done where `g` is a prefix sum of `c * t` with `t >= 0`: it is
-    monotone, whatever the sign of `c`, and both forms are equal. Weights in f16
-    are left, for the larger ones could be infinite.
+    `clamp-terms`: `min(g_i - g_j, 0)`, where `j` is not after `i` wherever the
+    result counts, is the difference of sums of `min(term, 0)`, if all terms of a
+    row of the prefix sums `g` have one sign: a product of something that does
+    not change along the row and of something that is never negative. All uses
+    of `g` must be such exponents, or `min(g_i, 0)`. Terms are made at least
+    -150, whose power of two is 0. The power of a difference that does not count
+    may be infinite; it is dropped by a selection.
 
-    `fold-weights`: `exp2(min(g_i - g_j, 0)) * d_j`, rounded to 16 bits, is
-    `exp2(min(g_i - (g_j - l_j), l_j))` with `l = log2(d)`. Done where `d >= 0`
-    is provable and all uses of it are such products: `l` then takes its place.
+    ```mlir
+    %p = arith.mulf %a, %t : f32
+    %m = arith.maximumf %p, %c-150 : f32
+    %c = arith.minimumf %m, %zero : f32
+    %s = arith.select %le, %c, %zero : f32
+    ..
+    %d = arith.subf %i, %j : f32
+    %e = math.exp2 %d fastmath<afn> : f32
+    ```
+
+    `fold-weights`: `exp2(g_i - g_j) * d_j` is `exp2(g_i - (g_j - log2(d_j)))`.
+    Done where `d` is never negative, all its uses are such products, which are
+    rounded to 16 bits, and both are results of one loop over blocks: the
+    exponents then take the place of `d`.
+
+    `separate`: In a loop that sums contractions from 0 and of which every
+    column is left of every row, a weight `s * exp2(g_i - g_j)` has the factor
+    `exp2(g_i - r)`, which multiplies the sum, and `exp2(r - g_j)`, which is one
+    number a column; `r` is `g` at the first row. Done where `g` is monotone as
+    above. Weights in f16 are left, for larger ones could be infinite.
   }];
   let options = [
     Option<"hoist", "hoist", "bool", "true",
            "Multiply by log2(e) where values have fewer elements">,
     Option<"clampTerms", "clamp-terms", "bool", "true",
            "Clamp terms of prefix sums rather than their differences">,
-    Option<"separate", "separate", "bool", "true",
+    Option<"separate", "separate", "bool", "false",
            "Take factors of a row out of sums">,
     Option<"foldWeights", "fold-weights", "bool", "true",
            "Make factors that are not negative part of exponents">
@@ -499,15 +517,17 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
 }
 
 def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
-  let summary = "Do not compute tiles that a causal mask makes zero";
+  let summary = "Apply masks only where they can bind";
   let description = [{
-    In a loop that sums contractions into the accumulator it carries, one
-    operand may be masked: selected to be 0 where the position in the columns
-    exceeds the one in the rows. Iterations whose columns lie wholly right of
-    the last row add nothing, so the loop ends before them. A factor 0 counts
-    as nothing even if the other operand holds an infinity or a NaN there: that
-    is what masking means. The mask may be the conjunction of this comparison
-    and others, and the masked value may be rounded after the selection.
+    In a loop that sums contractions into what it carries, a factor may be
+    masked: selected to be 0 where the position in the columns exceeds the one
+    in the rows. Iterations whose columns lie wholly right of the last row add
+    nothing, so the loop ends before them; under a mask of the other side, it
+    begins after those left of the first row. A factor 0 counts as nothing even
+    if the other operand holds an infinity or a NaN there: that is what masking
+    means. The comparison may be any order of the two, one of several
+    conditions, or the negation of one; the masked value may be rounded or
+    multiplied after the selection.
 
     ```mlir
     %r = scf.for %j = %c0 to %n step %c64 iter_args(%acc = %zeros) {
@@ -525,21 +545,89 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
     ```
 
     With `peel`, iterations whose columns lie wholly left of the first row have
-    a loop of their own in front, in which the comparison is true.
+    a loop of their own in front, in which the comparison is true, unless there
+    are fewer than `peel-at-least` of them for sure. (Under a mask of the other
+    side that loop comes last.) With `inline`, what is left on the diagonal
+    becomes code without a loop if it is one iteration.
 
     ```mlir
     %split = affine.min affine_map<(i)[end] -> (((i + 1) floordiv 64) * 64, end)>(%i)[%end]
     %s = scf.for %j = %c0 to %split step %c64 iter_args(%acc = %zeros) { .. } // no select
     %r = scf.for %j = %split to %end step %c64 iter_args(%acc = %s) { .. }
     ```
+
+    With `tails`, a loop whose last tile may be short is split into one over
+    whole tiles, of static sizes, and one over the rest. No element of a whole
+    tile needs a condition.
+
+    ```mlir
+    %r = scf.for %i = %c0 to %n step %c64 iter_args(%o = %out) {
+      %rows = affine.min affine_map<(i)[n] -> (n - i, 64)>(%i)[%n]
+      %x = tensor.extract_slice %in[%i, 0] [%rows, 16] [1, 1] .. }
+    ```
+    becomes
+    ```mlir
+    %whole = affine.apply affine_map<()[n] -> ((n floordiv 64) * 64)>()[%n]
+    %s = scf.for %i = %c0 to %whole step %c64 iter_args(%o = %out) {
+      %x = tensor.extract_slice %in[%i, 0] [64, 16] [1, 1] .. }
+    %r = scf.for %i = %whole to %n step %c64 iter_args(%o = %s) { .. }
+    ```
+
+    With `runs`, a mask by ids of sequences is tested once: where an argument of
+    the function says by `mamba.runs` that each id that is not negative stands
+    in one run, and the first id of a tile is such a one and the last one too,
+    all comparisons of two ids of the tile hold. These iterations have a loop in
+    front without them; the other loop has none then, and all otherwise.
+
+    With `guard`, the argument of an exponential that may overflow where its
+    value is masked is selected to be -inf there. The selection after it goes
+    if the value is 0 then in any case. Arguments with an upper bound, such as
+    minima with 0, stay as they are.
+
+    ```mlir
+    %e = math.exp %d : f32
+    %m = arith.select %le, %e, %zero : f32
+    ```
+    becomes
+    ```mlir
+    %s = arith.select %le, %d, %lowest : f32
+    %m = math.exp %s : f32
+    ```
+
+    A remark names a comparison with the loop's variable that changes no bound.
   }];
   let options = [
-    Option<"peel", "peel", "bool", "false",
-           "Make a loop of its own of the iterations without masked elements">
+    Option<"peel", "peel", "bool", "true",
+           "Make a loop of its own of the iterations without masked elements">,
+    Option<"peelAtLeast", "peel-at-least", "int64_t", "2",
+           "Iterations without masked elements, of those that a loop may have, "
+           "that are worth a loop of their own">,
+    Option<"inlineOnce", "inline", "bool", "false",
+           "Replace a loop over masked elements that runs once by its body">,
+    Option<"tails", "tails", "bool", "true",
+           "Make a loop of its own of the iterations with whole tiles">,
+    Option<"runs", "runs", "bool", "false",
+           "Make a loop of its own of the iterations within one sequence">,
+    Option<"guard", "guard", "bool", "true",
+           "Select the arguments of exponentials that may overflow">
   ];
   let statistics = [
-    Statistic<"numFolded", "loops-shortened",
-              "Loops that end before masked iterations">
+    Statistic<"numShortened", "loops-shortened",
+              "Loops that leave out masked iterations">,
+    Statistic<"numPeeled", "loops-peeled",
+              "Loops with a part in which a comparison holds throughout">,
+    Statistic<"numInlined", "loops-inlined",
+              "Loops over masked elements that became their body">,
+    Statistic<"numRemoved", "selects-removed",
+              "Selections that a part of a loop does without">,
+    Statistic<"numSplit", "tails-split",
+              "Loops with a part for whole tiles">,
+    Statistic<"numRuns", "runs-split",
+              "Loops with a part for tiles within one sequence">,
+    Statistic<"numMoved", "selects-moved",
+              "Selections that moved before an exponential">,
+    Statistic<"numGuarded", "exponentials-guarded",
+              "Exponentials with a selection before and one after them">
   ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect"
@@ -564,6 +652,19 @@ def MambaResultsToArgumentsPass
     ```mlir
     func.func @f(%x: memref<?xf32> {mamba.name = "x"},
                  %y: memref<?xf32> {mamba.name = "y", mamba.result}) { .. }
+    ```
+
+    An argument with `mamba.pitches = N` may be a slice of longer rows: the
+    caller chooses the strides of its first N axes. Behind them it is dense, and
+    no size but the first is dynamic.
+
+    ```mlir
+    func.func @g(%x: tensor<?x?x?x64xf32> {mamba.pitches = 2 : i64}) { .. }
+    ```
+    becomes
+    ```mlir
+    func.func @g(%x: memref<?x?x?x64xf32, strided<[?, ?, 64, 1]>>
+                     {mamba.pitches = 2 : i64}) { .. }
     ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
