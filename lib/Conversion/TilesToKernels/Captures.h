@@ -38,8 +38,8 @@ public:
   /// Size `dim` of a buffer, as the launching function sees it.
   mlir::OpFoldResult sizeOf(mlir::Value buffer, int64_t dim);
 
-  /// Dynamic stride `dim` of a buffer that is not dense, as the launching
-  /// function sees it: how often it has the returned number.
+  /// Dynamic stride `dim` of a buffer that is not dense: a value of the
+  /// launching function, and the number to multiply it by.
   std::pair<mlir::Value, int64_t> strideOf(mlir::Value buffer, int64_t dim);
 
   /// The buffers, in the function's order.
