@@ -20,16 +20,20 @@ module attributes {gpu.container_module} {
     return
   }
 gpu.module @kernels {
-  // The first thread initializes all mbarriers and fetches the maps; then all
-  // threads may wait.
+  // A thread of the first warp initializes all mbarriers and fetches the maps;
+  // then all threads may wait.
   // CHECK-LABEL: gpu.func @attention
   // CHECK-SAME: %[[LEN:[a-z0-9]+]]: index, %[[MAP_Q:[a-z0-9]+]]: !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16, 3>
   // CHECK: %[[THREAD:.*]] = gpu.thread_id x
-  // CHECK-NEXT: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[THREAD]], %c0
+  // CHECK: %[[OF_WARP:.*]] = arith.shrui %{{.*}}, %c5_i32
+  // CHECK-NEXT: %[[WARP:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[OF_WARP]], %c0_i32
+  // CHECK-NEXT: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[WARP]], %c0_i32
   // CHECK-NEXT: %[[RING:.*]] = nvgpu.mbarrier.create -> {{.*}}num_barriers = 3
   // CHECK-NEXT: %[[FIRST:.*]] = nvgpu.mbarrier.create
   // CHECK-NEXT: %[[LATER:.*]] = nvgpu.mbarrier.create
   // CHECK-NEXT: scf.if %[[IS_FIRST]] {
+  // CHECK-NEXT: %[[ELECTED:.*]] = nvvm.elect.sync
+  // CHECK-NEXT: scf.if %[[ELECTED]] {
   // CHECK-COUNT-4: nvgpu.tma.prefetch.descriptor
   // CHECK-NEXT: nvgpu.mbarrier.init %[[RING]][%c0], %c1
   // CHECK-NEXT: nvgpu.mbarrier.init %[[RING]][%c1], %c1
@@ -37,6 +41,7 @@ gpu.module @kernels {
   // CHECK-NEXT: nvgpu.mbarrier.init %[[FIRST]][%c0], %c1
   // CHECK-NEXT: nvgpu.mbarrier.init %[[LATER]][%c0], %c1
   // CHECK-NEXT: nvvm.fence.mbarrier.init
+  // CHECK-NEXT: }
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.barrier
   // The outer loop carries the stage and phase of the inner one's ring; those of
@@ -46,18 +51,24 @@ gpu.module @kernels {
   // CHECK-NEXT: %[[ODD:.*]] = arith.cmpi ne, %[[BIT]], %c0
   // CHECK-NEXT: gpu.barrier
   // CHECK: scf.if %[[IS_FIRST]] {
+  // CHECK-NEXT: %[[ELECTED:.*]] = nvvm.elect.sync
+  // CHECK-NEXT: scf.if %[[ELECTED]] {
   // CHECK-NEXT: nvgpu.mbarrier.arrive.expect_tx %[[FIRST]][%c0], %c16640
   // CHECK-NEXT: mamba.tensor_copy %{{.*}}, %[[FIRST]][%c0] : {{.*}} to memref<64x128xbf16
   // CHECK-NEXT: mamba.tensor_copy %{{.*}}, %[[FIRST]][%c0] : {{.*}} to memref<64xf32
   // CHECK: scf.if %[[IS_FIRST]] {
+  // CHECK-NEXT: %[[ELECTED:.*]] = nvvm.elect.sync
+  // CHECK-NEXT: scf.if %[[ELECTED]] {
   // CHECK-NEXT: nvgpu.mbarrier.arrive.expect_tx %[[LATER]][%c0], %c8192
   // CHECK-NEXT: mamba.tensor_copy %{{.*}}, %[[LATER]][%c0] : {{.*}} to memref<64x64xbf16
   // The prologue, up to two iterations.
-  // CHECK: scf.if
+  // CHECK: nvvm.elect.sync
+  // CHECK-NEXT: scf.if
   // CHECK-NEXT: nvgpu.mbarrier.arrive.expect_tx %[[RING]][%[[STAGE0]]], %c24832
   // CHECK-COUNT-3: mamba.tensor_copy %{{.*}}, %[[RING]][%[[STAGE0]]]
   // CHECK: %[[STAGE1:.*]] = arith.select
-  // CHECK: scf.if
+  // CHECK: nvvm.elect.sync
+  // CHECK-NEXT: scf.if
   // CHECK-NEXT: nvgpu.mbarrier.arrive.expect_tx %[[RING]][%[[STAGE1]]], %c24832
   // CHECK-COUNT-3: mamba.tensor_copy %{{.*}}, %[[RING]][%[[STAGE1]]]
   // The mbarrier tells all threads; no barrier follows.
@@ -71,6 +82,8 @@ gpu.module @kernels {
   // CHECK: %[[EXISTS:.*]] = arith.cmpi slt
   // CHECK-NEXT: %[[STARTS:.*]] = arith.andi %[[EXISTS]], %[[IS_FIRST]]
   // CHECK-NEXT: scf.if %[[STARTS]] {
+  // CHECK-NEXT: nvvm.elect.sync
+  // CHECK-NEXT: scf.if
   // CHECK-NEXT: nvgpu.mbarrier.arrive.expect_tx %[[RING]][%[[FREE]]], %c24832
   // CHECK-COUNT-3: mamba.tensor_copy %{{.*}}, %[[RING]][%[[FREE]]]
   // CHECK-NOT: gpu.barrier

@@ -417,8 +417,8 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
     same loops, into a loop-carried value.
 
     Copies by tensor map (`mamba.tensor_copy`) report to mbarriers instead, one
-    for each stage: the first thread announces the bytes of all tiles of an
-    iteration and starts their copies, and all threads wait until the phase of
+    for each stage: an elected thread of the first warp announces the bytes of
+    all tiles of an iteration and starts their copies, and all threads wait until the phase of
     the stage's mbarrier is complete. Threads carry the stage and the parity of
     the phase, also round the loops outside, so that a loop that runs again goes
     on with the next stage. The `gpu.barrier` of each iteration, which says that
@@ -451,11 +451,13 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
 
     ```mlir
     %barriers = nvgpu.mbarrier.create -> <memorySpace = .., num_barriers = 3>
-    %is_first = %thread == %c0
-    scf.if %is_first {
-      nvgpu.tma.prefetch.descriptor %map
-      nvgpu.mbarrier.init %barriers[0], %c1   // and 1, 2
-      nvvm.fence.mbarrier.init
+    scf.if %is_first_warp {
+      %elected = nvvm.elect.sync -> i1
+      scf.if %elected {
+        nvgpu.tma.prefetch.descriptor %map
+        nvgpu.mbarrier.init %barriers[0], %c1   // and 1, 2
+        nvvm.fence.mbarrier.init
+      }
     }
     gpu.barrier
     ...
@@ -464,9 +466,12 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
       gpu.barrier
       %free = (%stage - 1) mod 3
       scf.if %k + 2 * %c64 < %n {
-        scf.if %is_first {
-          nvgpu.mbarrier.arrive.expect_tx %barriers[%free], %c8192
-          mamba.tensor_copy %map[%k + 128, %c0] to %buffer[%free], %barriers[%free]
+        scf.if %is_first_warp {
+          %elected = nvvm.elect.sync -> i1
+          scf.if %elected {
+            nvgpu.mbarrier.arrive.expect_tx %barriers[%free], %c8192
+            mamba.tensor_copy %map[%k + 128, %c0] to %buffer[%free], %barriers[%free]
+          }
         }
       }
       ...

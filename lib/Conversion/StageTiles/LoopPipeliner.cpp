@@ -185,12 +185,12 @@ OpFoldResult Pipeliner::createStage(OpFoldResult stage, int64_t ahead) {
       .getResult();
 }
 
-/// The first thread announces the bytes of all tiles, then starts the copies.
+/// One thread announces the bytes of all tiles, then starts the copies.
 void Pipeliner::createTensorCopies(function_ref<Value(Value)> get,
                                    OpFoldResult stage) {
   Location loc = loop.getLoc();
   OpBuilder::InsertionGuard guard(rewriter);
-  scf::IfOp branch = mbarriers.createIfFirst(rewriter, loc);
+  scf::IfOp branch = mbarriers.createIfElected(rewriter, loc);
   rewriter.setInsertionPointToStart(branch.thenBlock());
   Value number = getValueOrCreateConstantIndexOp(rewriter, loc, stage);
   int64_t bytes = 0;

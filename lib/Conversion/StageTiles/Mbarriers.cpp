@@ -38,11 +38,22 @@ void Mbarriers::createStart() {
   while (isa<memref::AllocOp>(*rewriter.getInsertionPoint()))
     rewriter.setInsertionPointAfter(&*rewriter.getInsertionPoint());
   Location loc = kernel.getLoc();
+  // The same for all threads of a warp, and known to be: then ptxas needs no
+  // predicate of each thread for it.
+  Type i32 = rewriter.getI32Type();
+  auto toI32 = [&](int32_t value) {
+    return arith::ConstantIntOp::create(rewriter, loc, value, /*width=*/32);
+  };
   Value thread = gpu::ThreadIdOp::create(rewriter, loc, gpu::Dimension::x);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
-                                  thread, zero);
-  start = createIfFirst(rewriter, loc);
+  thread = arith::IndexCastUIOp::create(rewriter, loc, i32, thread);
+  Value warp = arith::ShRUIOp::create(rewriter, loc, thread,
+                                      toI32(llvm::Log2_32(kWarpSize)));
+  warp = NVVM::ShflOp::create(rewriter, loc, i32, toI32(-1), warp, toI32(0),
+                              toI32(kWarpSize - 1), NVVM::ShflKind::idx,
+                              /*returnValueAndIsValid=*/UnitAttr());
+  isFirstWarp = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                                      warp, toI32(0));
+  start = createIfElected(rewriter, loc);
   gpu::BarrierOp::create(rewriter, loc);
   rewriter.setInsertionPointToStart(start.thenBlock());
   for (BlockArgument argument : kernel.getArguments())
@@ -51,15 +62,21 @@ void Mbarriers::createStart() {
   NVVM::FenceMbarrierInitOp::create(rewriter, loc);
 }
 
-scf::IfOp Mbarriers::createIfFirst(OpBuilder &builder, Location loc) {
-  return scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
+scf::IfOp Mbarriers::createIfElected(OpBuilder &builder, Location loc) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto ofWarp =
+      scf::IfOp::create(builder, loc, isFirstWarp, /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(ofWarp.thenBlock());
+  Value elected = NVVM::ElectSyncOp::create(builder, loc, builder.getI1Type(),
+                                            /*membermask=*/Value());
+  return scf::IfOp::create(builder, loc, elected, /*withElseRegion=*/false);
 }
 
 Value Mbarriers::create(int64_t count) {
   if (!start)
     createStart();
   Location loc = kernel.getLoc();
-  rewriter.setInsertionPoint(start);
+  rewriter.setInsertionPoint(start->getParentOp());
   auto space = gpu::AddressSpaceAttr::get(
       kernel.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
   Value barriers = nvgpu::MBarrierCreateOp::create(
@@ -151,7 +168,7 @@ static LogicalResult lowerGroup(CopyGroup &group, Mbarriers &mbarriers,
   Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
 
   rewriter.setInsertionPoint(group.op);
-  scf::IfOp branch = mbarriers.createIfFirst(rewriter, loc);
+  scf::IfOp branch = mbarriers.createIfElected(rewriter, loc);
   rewriter.setInsertionPointToStart(branch.thenBlock());
   int64_t bytes = 0;
   for (TensorCopyOp copy : group.tensorCopies)

@@ -11,6 +11,7 @@
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mamba {
@@ -26,16 +27,17 @@ public:
   /// to all threads, at the start of the kernel.
   mlir::Value create(int64_t count);
 
-  /// `if` the thread is the one that starts copies.
-  mlir::scf::IfOp createIfFirst(mlir::OpBuilder &builder, mlir::Location loc);
+  /// `if` the thread is the one that starts copies: one of the first warp. All
+  /// threads get there together.
+  mlir::scf::IfOp createIfElected(mlir::OpBuilder &builder, mlir::Location loc);
 
 private:
   void createStart();
 
   mlir::gpu::GPUFuncOp kernel;
   mlir::IRRewriter rewriter;
-  mlir::Value isFirst;
-  /// Where the first thread initializes; its last operation is a fence.
+  mlir::Value isFirstWarp;
+  /// Where one thread initializes; its last operation is a fence.
   mlir::scf::IfOp start;
 };
 

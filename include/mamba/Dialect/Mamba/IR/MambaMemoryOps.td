@@ -113,7 +113,7 @@ def Mamba_TensorCopyOp : Op<Mamba_Dialect, "tensor_copy",
     tile's bytes to an mbarrier; the copy reports them there:
 
     ```mlir
-    scf.if %is_first_thread {
+    scf.if %elected {
       nvgpu.mbarrier.arrive.expect_tx %barriers[%stage], %c16384 : ..
       mamba.tensor_copy %map[%b, %token, %head, %c0] to %tile, %barriers[%stage]
           : .. to .., !nvgpu.mbarrier.group<.., num_barriers = 3>
