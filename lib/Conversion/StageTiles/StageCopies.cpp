@@ -16,6 +16,7 @@
 #include "Slices.h"
 
 #include "../KernelsToThreads/Buffers.h"
+#include "../VectorsToThreads/Divisors.h"
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
@@ -149,8 +150,20 @@ bool Stager::isStaged(vector::TransferReadOp read) {
         dependsOnRead |=
             leaf.getDefiningOp<vector::TransferReadOp>() != nullptr;
       });
-  return !dependsOnRead && (read->getParentOfType<scf::ForOp>() ||
-                            feedsContraction(read.getResult()));
+  if (dependsOnRead || (!read->getParentOfType<scf::ForOp>() &&
+                        !feedsContraction(read.getResult())))
+    return false;
+  // Copies of 4 bytes do not start between.
+  KnownDivisors known = getKnownDivisors(read.getBase());
+  int64_t aligned = known.offset;
+  for (int64_t stride : ArrayRef(known.strides).drop_back())
+    aligned = std::min(aligned, stride);
+  if (type.getRank() == 2 && aligned * bits < 32) {
+    read.emitRemark("expected rows that start at multiples of 4 bytes to copy "
+                    "them ahead");
+    return false;
+  }
+  return true;
 }
 
 /// The outermost block in which the source is known, leaving loops only: what

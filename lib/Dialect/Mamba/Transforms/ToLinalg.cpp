@@ -80,8 +80,8 @@ struct SliceOfExpanded : OpRewritePattern<tensor::ExtractSliceOp> {
       }
       sizes.push_back(size);
       offsets.push_back(affine::makeComposedFoldedAffineApply(
-          rewriter, op.getLoc(),
-          AffineMap::get(operands.size(), 0, offset), operands));
+          rewriter, op.getLoc(), AffineMap::get(operands.size(), 0, offset),
+          operands));
     }
     rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
         op, op.getType(), expand.getSrc(), offsets, sizes,
