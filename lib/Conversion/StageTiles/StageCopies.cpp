@@ -16,7 +16,6 @@
 #include "Slices.h"
 
 #include "../KernelsToThreads/Buffers.h"
-#include "../VectorsToThreads/Divisors.h"
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Conversion/StagedBuffers.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
@@ -154,11 +153,8 @@ bool Stager::isStaged(vector::TransferReadOp read) {
                         !feedsContraction(read.getResult())))
     return false;
   // Copies of 4 bytes do not start between.
-  KnownDivisors known = getKnownDivisors(read.getBase());
-  int64_t aligned = known.offset;
-  for (int64_t stride : ArrayRef(known.strides).drop_back())
-    aligned = std::min(aligned, stride);
-  if (type.getRank() == 2 && aligned * bits < 32) {
+  if (type.getRank() == 2 && !ShapedType::isDynamic(strides.front()) &&
+      strides.front() * bits % 32 != 0) {
     read.emitRemark("expected rows that start at multiples of 4 bytes to copy "
                     "them ahead");
     return false;
