@@ -30,3 +30,33 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// Columns up to the row and before the end: one comparison, with a limit for
+// each row.
+// CHECK-LABEL: gpu.func @triangle(
+// CHECK-SAME:    %{{.*}}: memref<64x64xi1>, %[[N:.*]]: index
+// CHECK:         %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK:         %[[LAST:.*]] = arith.subi %{{.*}}, %[[ONE]] : i32
+// CHECK:         %[[LASTS:.*]] = vector.broadcast %[[LAST]] : i32 to vector<64xi32>
+// CHECK:         %[[LIMIT:.*]] = arith.minsi %{{.*}}, %[[LASTS]] : vector<64xi32>
+// CHECK:         %[[B:.*]] = vector.broadcast %[[LIMIT]] : vector<64xi32> to vector<64x64xi32>
+// CHECK:         %[[R:.*]] = vector.transpose %[[B]], [1, 0]
+// CHECK:         arith.cmpi sle, %{{.*}}, %[[R]] : vector<64x64xi32>
+// CHECK-NOT:     arith.andi
+gpu.module @more {
+  gpu.func @triangle(%m: memref<64x64xi1>, %n: index) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>, mamba.vectorized} {
+    %c0 = arith.constant 0 : index
+    %step = vector.step : vector<64xindex>
+    %rb = vector.broadcast %step : vector<64xindex> to vector<64x64xindex>
+    %r = vector.transpose %rb, [1, 0] : vector<64x64xindex> to vector<64x64xindex>
+    %c = vector.broadcast %step : vector<64xindex> to vector<64x64xindex>
+    %seen = arith.cmpi ule, %c, %r : vector<64x64xindex>
+    %ns = vector.broadcast %n : index to vector<64xindex>
+    %within = arith.cmpi ult, %step, %ns : vector<64xindex>
+    %w = vector.broadcast %within : vector<64xi1> to vector<64x64xi1>
+    %mask = arith.andi %seen, %w : vector<64x64xi1>
+    vector.transfer_write %mask, %m[%c0, %c0] {in_bounds = [true, true]} : vector<64x64xi1>, memref<64x64xi1>
+    gpu.return
+  }
+}

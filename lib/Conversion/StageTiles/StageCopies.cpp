@@ -149,8 +149,17 @@ bool Stager::isStaged(vector::TransferReadOp read) {
         dependsOnRead |=
             leaf.getDefiningOp<vector::TransferReadOp>() != nullptr;
       });
-  return !dependsOnRead && (read->getParentOfType<scf::ForOp>() ||
-                            feedsContraction(read.getResult()));
+  if (dependsOnRead || (!read->getParentOfType<scf::ForOp>() &&
+                        !feedsContraction(read.getResult())))
+    return false;
+  // Copies of 4 bytes do not start between.
+  if (type.getRank() == 2 && !ShapedType::isDynamic(strides.front()) &&
+      strides.front() * bits % 32 != 0) {
+    read.emitRemark("expected rows that start at multiples of 4 bytes to copy "
+                    "them ahead");
+    return false;
+  }
+  return true;
 }
 
 /// The outermost block in which the source is known, leaving loops only: what

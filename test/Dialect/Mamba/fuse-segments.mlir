@@ -5,18 +5,18 @@
 
 // A decayed sum of rows, of which every step's value is a result, in segments
 // of 4 steps.
-// CHECK-DAG: #[[FIRST:.*]] = affine_map<(d0) -> (d0 * 4)>
-// CHECK-DAG: #[[END:.*]] = affine_map<(d0)[s0] -> (s0, d0 * 4 + 4)>
-// CHECK-DAG: #[[PART:.*]] = affine_map<(d0)[s0] -> (d0 * -4 + s0, 4)>
-// CHECK-DAG: #[[PLACE:.*]] = affine_map<(d0, d1) -> (d0 - d1 * 4)>
+// CHECK-DAG: #[[$FIRST:.*]] = affine_map<(d0) -> (d0 * 4)>
+// CHECK-DAG: #[[$END:.*]] = affine_map<(d0)[s0] -> (s0, d0 * 4 + 4)>
+// CHECK-DAG: #[[$PART:.*]] = affine_map<(d0)[s0] -> (d0 * -4 + s0, 4)>
+// CHECK-DAG: #[[$PLACE:.*]] = affine_map<(d0, d1) -> (d0 - d1 * 4)>
 // CHECK-LABEL: func @decayed_sum
 // CHECK-SAME: %[[X:.*]]: tensor<?x?x8xf32>, %[[A:.*]]: tensor<?x?xf32>
 // CHECK: %[[S:.*]] = affine.apply #{{.*}}()[%[[M:.*]]]
 
 // What a segment makes of 0, and its factors; nothing of the rounded rows.
 // CHECK: %[[E:.*]]:2 = scf.forall (%[[B:.*]], %[[I:.*]]) in (%{{.*}}, %[[S]]) {{.*}} -> (tensor<?x?x8xf32>, tensor<?x?xf32>) {
-// CHECK-DAG:   %[[C0:.*]] = affine.apply #[[FIRST]](%[[I]])
-// CHECK-DAG:   %[[C1:.*]] = affine.min #[[END]](%[[I]])[%[[M]]]
+// CHECK-DAG:   %[[C0:.*]] = affine.apply #[[$FIRST]](%[[I]])
+// CHECK-DAG:   %[[C1:.*]] = affine.min #[[$END]](%[[I]])[%[[M]]]
 // CHECK-DAG:   %[[ZEROS:.*]] = linalg.fill
 // CHECK:   %[[R:.*]]:2 = scf.for %[[C:.*]] = %[[C0]] to %[[C1]] step %c1 iter_args(%[[H:.*]] = %[[ZEROS]], %[[F:.*]] = %{{.*}}) -> (tensor<8xf32>, f32) {
 // CHECK:     %[[D:.*]] = tensor.extract %[[A]]
@@ -36,13 +36,13 @@
 
 // The rest, from there.
 // CHECK: %[[Y:.*]] = scf.forall (%[[B:.*]], %[[I:.*]]) in (%{{.*}}, %[[S]]) shared_outs(%[[O:.*]] = %{{.*}}) -> (tensor<?x?x8xf16>) {
-// CHECK:   %[[AT:.*]] = affine.apply #[[FIRST]](%[[I]])
+// CHECK:   %[[AT:.*]] = affine.apply #[[$FIRST]](%[[I]])
 // CHECK:   tensor.extract_slice %[[H]]#0[%[[B]], %[[I]], 0] [1, 1, 8] [1, 1, 1]
-// CHECK:   %[[N:.*]] = affine.min #[[PART]](%[[I]])[%[[M]]]
+// CHECK:   %[[N:.*]] = affine.min #[[$PART]](%[[I]])[%[[M]]]
 // CHECK:   tensor.extract_slice %[[O]][%[[B]], %[[AT]], 0] [1, %[[N]], 8] [1, 1, 1]
 // CHECK:   scf.for %[[C:.*]] = %{{.*}} to
 // CHECK:     arith.truncf
-// CHECK:     %[[P:.*]] = affine.apply #[[PLACE]](%[[C]], %[[I]])
+// CHECK:     %[[P:.*]] = affine.apply #[[$PLACE]](%[[C]], %[[I]])
 // CHECK:     tensor.insert_slice %{{.*}} into %{{.*}}[0, %[[P]], 0] [1, 1, 8] [1, 1, 1]
 // CHECK:   tensor.parallel_insert_slice %{{.*}} into %[[O]][%[[B]], %[[AT]], 0] [1, %[[N]], 8] [1, 1, 1]
 // CHECK: mamba.kernel = "sum"

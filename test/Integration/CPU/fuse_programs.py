@@ -4,7 +4,6 @@ linear attention in chunks of 4 tokens, heads first.
 
 import numpy as np
 
-PLAN = "mamba.plan = #mamba.plan<fused tile [1]>"
 
 # The sums of a gate within each chunk; a loop over chunks that carries a state
 # and keeps the one that enters each chunk; what each token reads of it, and of
@@ -151,9 +150,10 @@ func.func @NAME(%q: tensor<?x?x6xELEM>, %k: tensor<?x?x6xELEM>, %v: tensor<?x?x5
 """
 
 
-def program(name, element, keeps_states):
+def program(name, element, keeps_states, segment=0):
     """The program's text; `keeps_states`: with the states of all chunks."""
-    text = PARTS.replace("NAME", name).replace("PLAN", PLAN)
+    plan = f"segmented tile [1] segment {segment}" if segment else "fused tile [1]"
+    text = PARTS.replace("NAME", name).replace("PLAN", f"mamba.plan = #mamba.plan<{plan}>")
     results = "tensor<?x?x5xf32>, tensor<?x5x6xf32>"
     returned = "%y, %states#1"
     if keeps_states:

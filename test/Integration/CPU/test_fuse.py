@@ -19,14 +19,14 @@ def build(tmp_path_factory):
     """Compiles a program once; returns its function and its IR."""
     cache = {}
 
-    def compile_program(element, keeps_states, passes):
-        key = element, keeps_states, passes
+    def compile_program(element, keeps_states, passes, segment=0):
+        key = element, keeps_states, passes, segment
         if key not in cache:
             name = "attention"
             folder = tmp_path_factory.mktemp(name)
             tensors = subprocess.run(
                 [OPT, f"--pass-pipeline=builtin.module({passes}canonicalize,cse)"],
-                input=fuse_programs.program(name, element, keeps_states), text=True,
+                input=fuse_programs.program(name, element, keeps_states, segment), text=True,
                 capture_output=True, check=True)
             assert not tensors.stderr
             lowered = subprocess.run([OPT, "--pass-pipeline=" + PIPELINE.format(first="")],
@@ -44,25 +44,45 @@ def build(tmp_path_factory):
     return compile_program
 
 
-@pytest.mark.parametrize("keeps_states", [False, True])
-@pytest.mark.parametrize("heads,length", [(1, 1), (2, 3), (3, 4), (1, 5), (2, 8), (3, 21), (2, 0)])
-@pytest.mark.parametrize("element", ["f32", "f16"])
-def test_fused(build, element, heads, length, keeps_states):
+def make_arguments(element, heads, length):
     rng = np.random.default_rng(length)
     arguments = [rng.standard_normal((heads, length, width)).astype(DTYPE[element])
                  for width in (6, 6, 5)]
     arguments.append(-rng.random((heads, length)).astype(np.float32))
+    return arguments
+
+
+def check(outs, arguments, element):
+    for out, expected in zip(outs, fuse_programs.attention(*arguments)):
+        scale = max(1, np.abs(expected).max(initial=0))
+        np.testing.assert_allclose(out, expected, rtol=0, atol=TOLERANCE[element] * scale)
+
+
+# The helper takes results of f32 only, so states of f16 cannot be returned.
+@pytest.mark.parametrize("element,keeps_states", [("f32", False), ("f32", True), ("f16", False)])
+@pytest.mark.parametrize("heads,length", [(1, 1), (2, 3), (3, 4), (1, 5), (2, 8), (3, 21), (2, 0)])
+def test_fused(build, element, heads, length, keeps_states):
+    arguments = make_arguments(element, heads, length)
     shapes = [(heads, length, 5), (heads, 5, 6)]
+    if keeps_states:
+        shapes.append((heads, -(-length // 4), 5, 6))
     outs = []
     for passes in ("", "mamba-fuse,"):
         function, text = build(element, keeps_states, passes)
         assert text.count("scf.forall (") == (1 if passes else 3)
-        extra = [(heads, -(-length // 4), 5, 6)] if keeps_states and element == "f32" else []
-        if keeps_states and element != "f32":
-            pytest.skip("results of the helper are of f32")
-        outs.append(run(function, arguments, *shapes, *extra))
+        outs.append(run(function, arguments, *shapes))
     for plain, fused in zip(*outs):
         np.testing.assert_array_equal(fused, plain)
-    for out, expected in zip(outs[1], fuse_programs.attention(*arguments)):
-        scale = max(1, np.abs(expected).max(initial=0))
-        np.testing.assert_allclose(out, expected, rtol=0, atol=TOLERANCE[element] * scale)
+    check(outs[1], arguments, element)
+
+
+# Segments end with the sequence, in it, and behind it; sums are taken in another
+# order, within the tolerance of the rounding points.
+@pytest.mark.parametrize("segment", [1, 2, 7])
+@pytest.mark.parametrize("heads,length", [(1, 1), (2, 8), (1, 9), (3, 21), (2, 0)])
+@pytest.mark.parametrize("element", ["f32", "f16"])
+def test_segmented(build, element, heads, length, segment):
+    arguments = make_arguments(element, heads, length)
+    function, text = build(element, False, "mamba-fuse,", segment)
+    assert text.count("scf.forall (") == 3 and "out_scan" in text
+    check(run(function, arguments, (heads, length, 5), (heads, 5, 6)), arguments, element)

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -32,6 +33,10 @@ public:
   void add(Operation *op) {
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
       return addLoops(linalgOp);
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+      return addSlice(slice);
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      return addExpansion(expand);
     llvm::DenseMap<unsigned, unsigned> byRole;
     int64_t chunk = 0;
     for (const ShapedValue &value : getShapedValues(op))
@@ -148,6 +153,32 @@ private:
       join(operand.get(), op.getMatchingIndexingMap(&operand));
     for (OpResult result : op->getResults())
       join(result, op.getIndexingMapMatchingResult(result));
+  }
+
+  /// A slice of a size that was read from a dimension.
+  void addSlice(tensor::ExtractSliceOp op) {
+    llvm::SmallBitVector dropped = op.getDroppedDims();
+    unsigned axis = 0;
+    for (auto [dim, size] : llvm::enumerate(op.getMixedSizes())) {
+      if (dropped.test(dim))
+        continue;
+      auto value = dyn_cast<Value>(size);
+      auto read =
+          value ? value.getDefiningOp<tensor::DimOp>() : tensor::DimOp();
+      if (read && read.getConstantIndex() &&
+          isa<RankedTensorType>(read.getSource().getType()))
+        classes.unionSets(getId(op.getResult(), axis),
+                          getId(read.getSource(), *read.getConstantIndex()));
+      ++axis;
+    }
+  }
+
+  /// Dimensions that stay whole.
+  void addExpansion(tensor::ExpandShapeOp op) {
+    for (auto [axis, parts] : llvm::enumerate(op.getReassociationIndices()))
+      if (parts.size() == 1)
+        classes.unionSets(getId(op.getSrc(), axis),
+                          getId(op.getResult(), parts.front()));
   }
 
   unsigned getId(Value value, unsigned axis) {

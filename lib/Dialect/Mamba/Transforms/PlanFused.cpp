@@ -28,6 +28,16 @@ constexpr int64_t kStateOfFourWarps = 4096;
 constexpr int64_t kSegment = 32;
 } // namespace
 
+/// Whether the output is gated, which takes registers.
+static bool isGated(Operation *op) {
+  if (auto out = dyn_cast<ChunkOutOp>(op))
+    return out.getZ() != nullptr;
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    auto out = dyn_cast<ChunkOutOp>(user);
+    return out && out.getZ();
+  });
+}
+
 PlanAttr mamba::chooseFusedPlan(MambaTileOpInterface op,
                                 const PlanProblem &problem, Schedule schedule,
                                 bool tf32) {
@@ -38,7 +48,8 @@ PlanAttr mamba::chooseFusedPlan(MambaTileOpInterface op,
       chooseDivisor(problem.headDim,
                     std::clamp<int64_t>(kFusedState / share / problem.stateDim,
                                         16, kFusedTokens));
-  int64_t warps = rows * problem.stateDim > kStateOfFourWarps / share ? 8 : 4;
+  int64_t most = kStateOfFourWarps / (reduction || isGated(op) ? 2 : 1);
+  int64_t warps = rows * problem.stateDim > most ? 8 : 4;
   SmallVector<int64_t> tile = op.getUnitTile(), inner;
   llvm::TypeSwitch<Operation *>(op)
       .Case<StatePassOp>([&](auto) {

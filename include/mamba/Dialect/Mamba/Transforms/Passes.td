@@ -193,7 +193,8 @@ def MambaToLinalgPass : Pass<"mamba-to-linalg"> {
     tiling it to them with `scf.for` where it is larger. Rounding points are
     `arith.truncf`; exponents are clamped to at most 0; masks are selects. A
     plan with `inner` or `reduction` sizes moves to the linalg operation that
-    computes the first result. An operation in a loop whose only reader is a
+    computes the first result. A slice of a tensor whose rows were cut into heads
+    is read from the rows. An operation in a loop whose only reader is a
     slice in an inner loop is computed there, a slice at a time.
 
     ```mlir
@@ -265,6 +266,23 @@ def MambaFusePass : Pass<"mamba-fuse"> {
     becomes
     ```mlir
     .. scf.for %c = .. { .. %r = tensor.extract_slice %t[0] [%k] .. }
+    ```
+
+    *Segments.* With schedule `segmented`, a loop in a block that carries states
+    by `h' = a * h + u`, with a scalar `a` of the iteration, is cut into parts of
+    the plan's `segment` iterations (32 if it says none). Three loops over blocks
+    do what one did: of each segment the product of its `a` and what it makes of
+    0; what each one starts from, with the results that follow from the last
+    state; the old loop over a segment's iterations.
+
+    ```mlir
+    %y, %l = scf.forall (%b) in (%n) .. { scf.for %c = %c0 to %m .. }
+    ```
+    becomes
+    ```mlir
+    %e, %a = scf.forall (%b, %i) in (%n, %s) .. { scf.for %c = %i * 32 to min(..) .. }
+    %h, %l = scf.forall (%b) in (%n) .. { scf.for %i = %c0 to %s .. }
+    %y = scf.forall (%b, %i) in (%n, %s) .. { scf.for %c = %i * 32 to min(..) .. }
     ```
   }];
   let statistics = [
@@ -465,7 +483,8 @@ def MambaVectorizePass : Pass<"mamba-vectorize"> {
     becomes a vector that it carries, unless tiles of a result are inserted into
     it. A `tensor.extract` in a linalg body at the positions of its loops is a
     read of a vector, under the condition of an `scf.if` around it if that comes
-    from outside. A tile of no element or one along a dimension stays such a
+    from outside. One element of a computed tile, at a known place, is an
+    element of its vector. A tile of no element or one along a dimension stays such a
     dimension of what is written.
 
     A linalg operation that adds `select(j <= i, term, 0.0)` over a loop `j`, with
