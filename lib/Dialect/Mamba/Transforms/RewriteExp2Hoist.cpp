@@ -17,6 +17,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace mamba;
 
@@ -79,7 +81,8 @@ private:
   bool isProduct(Value value);
   bool isCheapest(Value value, ValueRange operands);
   void collect(Value value);
-  bool isBetterOff(Operation *exp);
+  void collectProducts(Operation *exp, SetVector<Value> &products);
+  bool removeWorse();
   void forEachMember(Value carrier, function_ref<void(Value)> action);
 
   Operation *function;
@@ -347,21 +350,17 @@ void FactorFlow::collect(Value value) {
     collect(origin);
 }
 
-/// Whether no multiplication for `exp` is as frequent as the exponential.
-bool FactorFlow::isBetterOff(Operation *exp) {
-  Value operand = exp->getOperand(0);
-  if (!isTaken(operand))
-    return false;
+/// Adds the values that are multiplied for `exp`, if its operand takes the
+/// factor.
+void FactorFlow::collectProducts(Operation *exp, SetVector<Value> &products) {
   SetVector<Value> visited;
-  visited.insert(getCarrier(operand));
+  visited.insert(getCarrier(exp->getOperand(0)));
   for (unsigned i = 0; i < visited.size(); ++i) {
     Value value = visited[i];
     if (isNeutral(value) || isConstant(value))
       continue;
     if (!taken.contains(value) || !passes(value)) {
-      if (value.getParentBlock() == exp->getBlock() &&
-          getWeight(value) >= getWeight(operand))
-        return false;
+      products.insert(value);
       continue;
     }
     SmallVector<Value> origins;
@@ -375,7 +374,30 @@ bool FactorFlow::isBetterOff(Operation *exp) {
     for (Value origin : origins)
       visited.insert(getCarrier(origin));
   }
-  return true;
+}
+
+/// Removes exponentials that share no multiplication with enough others, or
+/// with one that is computed more often; returns whether there were any.
+bool FactorFlow::removeWorse() {
+  SmallVector<SetVector<Value>> products(exps->size());
+  DenseMap<Value, double> saved;
+  for (auto [number, exp] : llvm::enumerate(*exps)) {
+    collectProducts(exp, products[number]);
+    for (Value product : products[number])
+      saved[product] += product.getParentBlock() == exp->getBlock()
+                            ? getWeight(exp->getOperand(0))
+                            : std::numeric_limits<double>::infinity();
+  }
+  SmallVector<Operation *> worse;
+  for (auto [number, exp] : llvm::enumerate(*exps))
+    if (!isTaken(exp->getOperand(0)) ||
+        llvm::any_of(products[number], [&](Value product) {
+          return saved[product] <= getWeight(product);
+        }))
+      worse.push_back(exp);
+  for (Operation *exp : worse)
+    exps->remove(exp);
+  return !worse.empty();
 }
 
 void FactorFlow::run(SetVector<Operation *> &candidates) {
@@ -402,13 +424,7 @@ void FactorFlow::run(SetVector<Operation *> &candidates) {
         hasChanged = true;
       }
     }
-    SmallVector<Operation *> worse;
-    for (Operation *exp : candidates)
-      if (!isBetterOff(exp))
-        worse.push_back(exp);
-    for (Operation *exp : worse)
-      candidates.remove(exp);
-    isStable = worse.empty();
+    isStable = !removeWorse();
   }
 }
 

@@ -14,6 +14,7 @@
 #include "RewriteExp2.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -109,6 +110,84 @@ static bool isSamePlace(tensor::ParallelInsertSliceOp a,
          a.getMixedStrides() == b.getMixedStrides();
 }
 
+/// sum - log2(weight), of every element.
+static Value createExponents(RewriterBase &rewriter, Location loc, Value sums,
+                             Value weights) {
+  return createElementwise(
+      rewriter, loc, {sums, weights}, rewriter.getF32Type(),
+      [](OpBuilder &b, Location at, ValueRange operands) -> Value {
+        Value log =
+            math::Log2Op::create(b, at, operands[1], arith::FastMathFlags::afn);
+        return arith::SubFOp::create(b, at, operands[0], log);
+      });
+}
+
+/// Makes exponents of what is stored as weights, if all readers multiply by it.
+static bool replaceStored(RewriterBase &rewriter, Value weightRoot,
+                          Value sumRoot, ArrayRef<Weighted> all) {
+  tensor::ParallelInsertSliceOp weights = getInsertion(weightRoot),
+                                sums = getInsertion(sumRoot);
+  // What no block writes is not read.
+  if (!isSamePlace(weights, sums) ||
+      !weights.getSourceType().getElementType().isF32() ||
+      !isNeverNegative(weights.getSource()))
+    return false;
+  DenseSet<Operation *> products;
+  for (const Weighted &weighted : all)
+    products.insert(weighted.product);
+  SmallVector<Value> elements;
+  if (!collectReads(weightRoot, elements) ||
+      !llvm::all_of(elements, [&](Value element) {
+        return llvm::all_of(element.getUsers(), [&](Operation *op) {
+          return products.contains(op);
+        });
+      }))
+    return false;
+  rewriter.setInsertionPoint(weights->getParentOp());
+  Value exponents = createExponents(rewriter, weights.getLoc(),
+                                    sums.getSource(), weights.getSource());
+  rewriter.modifyOpInPlace(
+      weights, [&] { weights.getSourceMutable().assign(exponents); });
+  return true;
+}
+
+/// Computes exponents beside weights in a block, and lets products read these.
+static bool addComputed(RewriterBase &rewriter, Value weightRoot, Value sumRoot,
+                        MutableArrayRef<Weighted> all) {
+  Operation *weights = weightRoot.getDefiningOp(),
+            *sums = sumRoot.getDefiningOp();
+  if (!weights || !sums || weights->getBlock() != sums->getBlock() ||
+      !weights->getParentOfType<scf::ForallOp>() ||
+      weightRoot.getType() != sumRoot.getType() ||
+      !isNeverNegative(weightRoot) ||
+      !llvm::all_of(all, [](const Weighted &weighted) {
+        return isa<BlockArgument>(weighted.weight) &&
+               weighted.weight.hasOneUse();
+      }))
+    return false;
+  rewriter.setInsertionPointAfter(weights->isBeforeInBlock(sums) ? sums
+                                                                 : weights);
+  Value exponents =
+      createExponents(rewriter, sums->getLoc(), sumRoot, weightRoot);
+  for (Weighted &weighted : all) {
+    auto argument = cast<BlockArgument>(weighted.weight);
+    auto op = cast<linalg::GenericOp>(argument.getOwner()->getParentOp());
+    OpOperand *operand = op.getMatchingOpOperand(argument);
+    SmallVector<Operation *> slices;
+    for (Value tensor = operand->get(); tensor != weightRoot;
+         tensor = slices.back()->getOperand(0))
+      slices.push_back(tensor.getDefiningOp());
+    rewriter.setInsertionPoint(op);
+    IRMapping mapping;
+    mapping.map(weightRoot, exponents);
+    for (Operation *slice : llvm::reverse(slices))
+      rewriter.clone(*slice, mapping);
+    rewriter.modifyOpInPlace(
+        op, [&] { operand->set(mapping.lookup(operand->get())); });
+  }
+  return true;
+}
+
 unsigned mamba::foldWeights(RewriterBase &rewriter, Operation *function) {
   llvm::MapVector<std::pair<Value, Value>, SmallVector<Weighted>> byRoots;
   function->walk([&](math::Exp2Op exp) {
@@ -119,36 +198,9 @@ unsigned mamba::foldWeights(RewriterBase &rewriter, Operation *function) {
   for (auto &entry : byRoots) {
     auto [weightRoot, sumRoot] = entry.first;
     SmallVector<Weighted> &all = entry.second;
-    tensor::ParallelInsertSliceOp weights = getInsertion(weightRoot),
-                                  sums = getInsertion(sumRoot);
-    // What no block writes is not read.
-    if (!isSamePlace(weights, sums) ||
-        !weights.getSourceType().getElementType().isF32() ||
-        !isNeverNegative(weights.getSource()))
+    if (!replaceStored(rewriter, weightRoot, sumRoot, all) &&
+        !addComputed(rewriter, weightRoot, sumRoot, all))
       continue;
-    DenseSet<Operation *> products;
-    for (Weighted &weighted : all)
-      products.insert(weighted.product);
-    SmallVector<Value> elements;
-    if (!collectReads(weightRoot, elements) ||
-        !llvm::all_of(elements, [&](Value element) {
-          return llvm::all_of(element.getUsers(), [&](Operation *op) {
-            return products.contains(op);
-          });
-        }))
-      continue;
-
-    rewriter.setInsertionPoint(weights->getParentOp());
-    Type f32 = rewriter.getF32Type();
-    Value exponents = createElementwise(
-        rewriter, weights.getLoc(), {sums.getSource(), weights.getSource()},
-        f32, [](OpBuilder &b, Location loc, ValueRange operands) -> Value {
-          Value log = math::Log2Op::create(b, loc, operands[1],
-                                           arith::FastMathFlags::afn);
-          return arith::SubFOp::create(b, loc, operands[0], log);
-        });
-    rewriter.modifyOpInPlace(
-        weights, [&] { weights.getSourceMutable().assign(exponents); });
     for (Weighted &weighted : all) {
       rewriter.modifyOpInPlace(weighted.exponent, [&] {
         weighted.exponent.getRhsMutable().assign(weighted.weight);
