@@ -11,7 +11,8 @@
 // Threads that run ahead may reach the next owner of some bytes early; keeping
 // them apart is left to the barriers, which are placed by byte ranges. If they
 // have been placed before, two buffers have bytes in common only if a barrier
-// is between their uses, whichever comes first.
+// is between their uses, whichever comes first; it may be at the start of an
+// iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,6 +47,8 @@ struct SharedBuffer {
   int64_t firstUse = -1, lastUse = -1; // in program order
   Operation *first = nullptr;          // whose number `firstUse` is
   bool isFetched = false;              // written by the copy engine
+  int64_t firstMet = -1;               // of the uses themselves
+  Operation *firstUser = nullptr;      // whose number `firstMet` is
   ByteRange range = {};
 
   bool isUsed() const { return firstUse >= 0; }
@@ -137,6 +140,11 @@ void Placer::addUse(SharedBuffer &buffer, Operation *user) {
        !parent->isProperAncestor(buffer.alloc); parent = parent->getParentOp())
     if (isa<LoopLikeOpInterface, linalg::LinalgOp>(parent))
       extent = parent;
+  if (int64_t number = order.lookup(user).first;
+      !buffer.firstUser || number < buffer.firstMet) {
+    buffer.firstMet = number;
+    buffer.firstUser = user;
+  }
   auto [first, last] = order.lookup(extent);
   if (!buffer.isUsed() || first < buffer.firstUse) {
     buffer.firstUse = first;
@@ -186,12 +194,20 @@ bool Placer::mayOverlap(const SharedBuffer &lhs,
   bool inOrder = lhs.lastUse < rhs.firstUse;
   const SharedBuffer &before = inOrder ? lhs : rhs;
   const SharedBuffer &after = inOrder ? rhs : lhs;
-  // One that is always met between `begin` and the first use of `buffer`.
+  // One that is always met between `begin` and the first use of `buffer`. If
+  // that is in a loop, so are all uses.
   auto hasBarrier = [&](int64_t begin, const SharedBuffer &buffer) {
     return llvm::any_of(barriers, [&](gpu::BarrierOp barrier) {
       int64_t number = order.lookup(barrier).first;
-      return begin < number && number < buffer.firstUse &&
-             barrier->getBlock()->findAncestorOpInBlock(*buffer.first);
+      Block *block = barrier->getBlock();
+      if (begin >= number)
+        return false;
+      if (number < buffer.firstUse)
+        return block->findAncestorOpInBlock(*buffer.first) != nullptr;
+      auto [first, last] = order.lookup(barrier->getParentOp());
+      return first <= buffer.firstUse && buffer.lastUse <= last &&
+             number < buffer.firstMet &&
+             block->findAncestorOpInBlock(*buffer.firstUser);
     });
   };
   if (!hasBarrier(before.lastUse, after))
