@@ -12,25 +12,26 @@
 // CHECK:         return
 
 // ONE-LABEL:  func @few
+// ONE:          scf.for
+// ONE:            scf.for
+// ONE:          } {mamba.rest}
 // ONE:          scf.for %[[I:.+]] = %c0 to
 // ONE:            %[[LEFT:.+]] = scf.for %{{.+}} = %c0 to %[[I]] step %c64
 // ONE-NOT:          arith.select
 // ONE:            scf.for %{{.+}} = %[[I]] to %{{.+}} step %c64 iter_args(%{{.+}} = %[[LEFT]])
 // ONE:              arith.select
-// ONE:          scf.for
-// ONE:            scf.for
-// ONE:          } {mamba.rest}
 
 // INLINE-LABEL: func @few
+// INLINE:         scf.for
+// INLINE:           scf.for
+// INLINE:         } {mamba.rest}
 // INLINE:         scf.for %[[I:.+]] = %c0 to
 // INLINE:           %[[LEFT:.+]] = scf.for %{{.+}} = %c0 to %[[I]] step %c64
 // INLINE-NOT:       scf.for
 // INLINE:           arith.select
 // INLINE:           tensor.extract_slice %{{.+}}[%[[I]], 0] [64, 8] [1, 1]
 // INLINE:           linalg.matmul {{.*}} outs(%[[LEFT]]
-// INLINE:         scf.for
-// INLINE:           scf.for
-// INLINE:         } {mamba.rest}
+// INLINE:         return
 func.func @few(%n: index, %v: tensor<?x8xf32>, %out: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index

@@ -11,31 +11,34 @@
 #mn = affine_map<(m, n, k) -> (m, n)>
 
 // Gated linear attention: whole tiles are static, up to the diagonal too. The
-// rest is one loop, with the mask.
+// rest is one loop, with the mask; as rows are independent, it comes first.
 // CHECK-DAG:   #[[$WHOLE:.+]] = affine_map<()[s0] -> ((s0 floordiv 64) * 64, 0)>
 // CHECK-DAG:   #[[$DIAGONAL:.+]] = affine_map<(d0) -> (d0 + 64)>
 // CHECK-LABEL: func @gated
 // CHECK-SAME:    %[[LEN:[a-z0-9]+]]: index
 // CHECK:         %[[WHOLE:.+]] = affine.max #[[$WHOLE]]()[%[[LEN]]]
-// CHECK:         %[[OUT:.+]] = scf.for %[[I:.+]] = %c0 to %[[WHOLE]] step %c64
+// CHECK:         %[[REST:.+]] = scf.for %{{.+}} = %[[WHOLE]] to %[[LEN]] step %c64
+// CHECK:           affine.min
+// CHECK:           scf.for {{.*}} -> (tensor<?x8xf32>)
+// CHECK:         } {mamba.rest}
+// CHECK:         %[[OUT:.+]] = scf.for %[[I:.+]] = %c0 to %[[WHOLE]] step %c64 iter_args(%{{.*}} = %[[REST]])
 // CHECK:           %[[END:.+]] = affine.apply #[[$DIAGONAL]](%[[I]])
 // CHECK:           scf.for %{{.+}} = %c0 to %[[END]] step %c32 iter_args(%{{.+}}) -> (tensor<64x8xf32>)
 // CHECK-NOT:         affine.min
 // CHECK:             linalg.matmul {{.*}} -> tensor<64x32xf32>
-// CHECK:         scf.for %[[J:.+]] = %[[WHOLE]] to %[[LEN]] step %c64 iter_args(%{{.+}} = %[[OUT]])
-// CHECK:           affine.min
-// CHECK:           scf.for {{.*}} -> (tensor<?x8xf32>)
+// CHECK:         return %[[OUT]]
 
 // PEEL-LABEL:  func @gated
+// PEEL:          scf.for
+// PEEL:            scf.for
+// PEEL:              arith.select
+// PEEL:          } {mamba.rest}
 // PEEL:          scf.for %[[I:.+]] = %c0 to %{{.+}} step %c64
 // PEEL:            %[[LEFT:.+]] = scf.for %{{.+}} = %c0 to %[[I]] step %c32 iter_args(%{{.+}}) -> (tensor<64x8xf32>)
 // PEEL-NOT:          affine.min
 // PEEL-NOT:          arith.select
 // PEEL:            scf.for %{{.+}} = %[[I]] to %{{.+}} step %c32 iter_args(%{{.+}} = %[[LEFT]])
 // PEEL-NOT:          affine.min
-// PEEL:              arith.select
-// PEEL:          scf.for
-// PEEL:            scf.for
 // PEEL:              arith.select
 // PEEL-NOT:      scf.for
 // PEEL:          return
@@ -88,7 +91,7 @@ func.func @gated(%len: index, %q: tensor<?x16xf32>, %k: tensor<?x16xf32>, %v: te
 
 // -----
 
-// A loop over chunks that does not end where the tokens do: the last chunk is
+// Sums keep their order. A loop over chunks that does not end where the tokens do: the last chunk is
 // not whole unless the tokens fill it, and a loop may be shorter than they are.
 // CHECK:       #[[$WHOLE:.+]] = affine_map<()[s0] -> (s0 floordiv 128, 0)>
 // CHECK-LABEL: func @chunks

@@ -28,19 +28,22 @@ struct FoldCausalMask
     IRRewriter rewriter(&getContext());
     BoundProver prover;
     SmallVector<scf::ForOp> whole;
+    SmallVector<scf::ForOp> candidates;
     if (tails)
       getOperation()->walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
-        if (!hasLinalg(loop))
-          return WalkResult::advance();
-        scf::ForOp first = splitTail(rewriter, loop, prover);
-        if (!first)
-          return WalkResult::advance();
+        if (hasLinalg(loop))
+          candidates.push_back(loop);
+      });
+    for (scf::ForOp loop : candidates) {
+      // What is in a short tile is short as well: one rest is enough.
+      if (isInRest(loop))
+        continue;
+      if (scf::ForOp first = splitTail(rewriter, loop, prover)) {
         ++numSplit;
         whole.push_back(first);
         loop->setAttr(kRestAttrName, rewriter.getUnitAttr());
-        // What is in a short tile is short as well: one rest is enough.
-        return WalkResult::skip();
-      });
+      }
+    }
 
     SmallVector<scf::ForOp> loops;
     getOperation()->walk([&](scf::ForOp loop) { loops.push_back(loop); });

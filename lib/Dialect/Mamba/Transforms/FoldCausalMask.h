@@ -79,8 +79,9 @@ foldMask(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
          const BoundProver &prover, llvm::StringRef &reason);
 
 /// Splits `loop` where a minimum with a constant, the size of a tile, starts to
-/// be less than the constant. Returns the loop of whole tiles, in front of
-/// `loop`, and tells `prover`; null if there is no such minimum.
+/// be less than the constant. Returns the loop of whole tiles, and tells
+/// `prover`; `loop` is for the rest, before the other one if iterations may run
+/// in any order. Null if there is no such minimum.
 mlir::scf::ForOp splitTail(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
                            BoundProver &prover);
 

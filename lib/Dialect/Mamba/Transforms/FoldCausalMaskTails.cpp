@@ -57,6 +57,51 @@ std::optional<TileSize> matchTileSize(affine::AffineMinOp op, scf::ForOp loop) {
   return std::nullopt;
 }
 
+/// Whether iterations may run in any order: all that they carry are tensors
+/// that each of them reads and writes in a place of its own.
+bool isIndependent(scf::ForOp loop, const BoundProver &prover) {
+  int64_t step = *getConstantIntValue(loop.getStep());
+  auto isOwn = [&](OffsetSizeAndStrideOpInterface slice) {
+    for (auto [offset, size, stride] :
+         llvm::zip_equal(slice.getMixedOffsets(), slice.getMixedSizes(),
+                         slice.getMixedStrides())) {
+      auto position = dyn_cast<Value>(offset);
+      if (!position || !isOneInteger(stride))
+        continue;
+      FailureOr<LinearForm> form = LinearForm::get(position);
+      if (failed(form) || form->getFactor(loop.getInductionVar()) != 1 ||
+          !llvm::all_of(form->terms, [&](Value term) {
+            return term == loop.getInductionVar() ||
+                   loop.isDefinedOutsideOfLoop(term);
+          }))
+        continue;
+      FailureOr<LinearForm> extent =
+          isa<Attribute>(size)
+              ? FailureOr<LinearForm>(LinearForm(*getConstantIntValue(size)))
+              : LinearForm::get(cast<Value>(size));
+      if (succeeded(extent) &&
+          prover.isNeverNegative(LinearForm(step) - *extent))
+        return true;
+    }
+    return false;
+  };
+  for (auto [argument, yielded] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
+    auto insert = yielded.getDefiningOp<tensor::InsertSliceOp>();
+    if (!insert || insert.getDest() != argument || !isOwn(insert))
+      return false;
+    for (Operation *user : argument.getUsers()) {
+      if (user == insert)
+        continue;
+      auto read = dyn_cast<tensor::ExtractSliceOp>(user);
+      if (!read || read.getMixedOffsets() != insert.getMixedOffsets() ||
+          read.getMixedSizes() != insert.getMixedSizes())
+        return false;
+    }
+  }
+  return loop.getNumResults() != 0;
+}
+
 } // namespace
 
 scf::ForOp mamba::splitTail(RewriterBase &b, scf::ForOp loop,
@@ -111,13 +156,22 @@ scf::ForOp mamba::splitTail(RewriterBase &b, scf::ForOp loop,
   }
   Value bound = getValueOrCreateConstantIndexOp(b, loc, split);
 
+  // The rest first, if that is the same: what it alone needs does not take
+  // registers while the whole tiles run then.
+  bool restIsFirst = isIndependent(loop, prover);
+  if (restIsFirst)
+    b.setInsertionPointAfter(loop);
   IRMapping mapping;
   auto whole = cast<scf::ForOp>(b.clone(*loop, mapping));
   whole.getUpperBoundMutable().assign(bound);
-  b.modifyOpInPlace(loop, [&] {
-    loop.getLowerBoundMutable().assign(bound);
-    loop.getInitArgsMutable().assign(whole.getResults());
-  });
+  b.modifyOpInPlace(loop, [&] { loop.getLowerBoundMutable().assign(bound); });
+  if (restIsFirst) {
+    b.replaceAllUsesWith(loop.getResults(), whole.getResults());
+    whole.getInitArgsMutable().assign(loop.getResults());
+  } else {
+    b.modifyOpInPlace(
+        loop, [&] { loop.getInitArgsMutable().assign(whole.getResults()); });
+  }
   prover.assume(whole.getInductionVar(), size.multiple, LinearForm(size.most));
   OpBuilder::InsertionGuard guard(b);
   for (TileSize &other : sizes) {

@@ -51,8 +51,9 @@ constexpr int64_t kOtherRegisters = 68;
 /// Bytes of the state that a thread of ssu holds: several loads at once, few
 /// enough registers that many threads have theirs in flight.
 constexpr int64_t kStateBytesPerThread = 64;
-/// Further ones where sequences are packed.
-constexpr int64_t kPackedRegisters = 4;
+/// Further ones where sequences are packed: ids of rows and columns, in loops
+/// with comparisons of them and without.
+constexpr int64_t kPackedRegisters = 24;
 /// Shared memory that the system takes for each block.
 constexpr int64_t kReservedBytes = 1024;
 

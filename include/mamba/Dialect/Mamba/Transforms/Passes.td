@@ -576,8 +576,10 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
     ```
 
     With `tails`, a loop whose last tile may be short is split into one over
-    whole tiles, of static sizes, and one over the rest. No element of a whole
-    tile needs a condition.
+    whole tiles, of static sizes, and one over the rest (`mamba.rest`). No
+    element of a whole tile needs a condition. If iterations do not depend on
+    each other the rest comes first, so that what it needs does not take
+    registers later.
 
     ```mlir
     %r = scf.for %i = %c0 to %n step %c64 iter_args(%o = %out) {
@@ -587,9 +589,9 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
     becomes
     ```mlir
     %whole = affine.apply affine_map<()[n] -> ((n floordiv 64) * 64)>()[%n]
-    %s = scf.for %i = %c0 to %whole step %c64 iter_args(%o = %out) {
+    %s = scf.for %i = %whole to %n step %c64 iter_args(%o = %out) { .. } {mamba.rest}
+    %r = scf.for %i = %c0 to %whole step %c64 iter_args(%o = %s) {
       %x = tensor.extract_slice %in[%i, 0] [64, 16] [1, 1] .. }
-    %r = scf.for %i = %whole to %n step %c64 iter_args(%o = %s) { .. }
     ```
 
     With `runs`, a mask by ids of sequences is tested once: where an argument of
@@ -625,7 +627,7 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
            "Replace a loop over masked elements that runs once by its body">,
     Option<"tails", "tails", "bool", "true",
            "Make a loop of its own of the iterations with whole tiles">,
-    Option<"runs", "runs", "bool", "false",
+    Option<"runs", "runs", "bool", "true",
            "Make a loop of its own of the iterations within one sequence">,
     Option<"guard", "guard", "bool", "true",
            "Select the arguments of exponentials that may overflow">
