@@ -16,9 +16,9 @@
 |* workspace, streams are ignored, and mamba_call_launch returns when the     *|
 |* results are there.                                                         *|
 |*                                                                            *|
-|* The library allocates no device memory except for the code of the kernels, *|
-|* does not synchronize, and queues nothing but kernels, so that a CUDA graph *|
-|* can capture a launch.                                                      *|
+|* The library allocates no device memory except for the code of the kernels  *|
+|* and some zeros, does not synchronize, and queues nothing but kernels, so   *|
+|* that a CUDA graph can capture a launch.                                    *|
 |*                                                                            *|
 |* Threads: a bundle and its functions may be used by several threads at      *|
 |* once, on several devices. A mamba_call belongs to one thread at a time.    *|
@@ -105,7 +105,7 @@ typedef enum {
   MAMBA_ROLE_INOUT = 2   /* updated in place */
 } mamba_role;
 
-/* An array: dense, row-major. */
+/* An array: row-major, and dense unless it has strides. */
 typedef struct {
   const char *name;
   const char *dtype; /* bf16, f16, f32, f64, i1, i8 to i64, u8 to u64 */
@@ -119,6 +119,11 @@ typedef struct {
      arguments that have one text have one size. */
   const char *const *shape;
   size_t element_bytes;
+  /* For each axis its stride in elements as text: an integer, or a name where
+     the caller chooses. Null if the array is dense. */
+  const char *const *strides;
+  /* What the device address is a multiple of, in bytes. */
+  size_t alignment;
 } mamba_argument_info;
 
 MAMBA_RUNTIME_EXPORT const char *
@@ -163,8 +168,9 @@ mamba_call_create(const mamba_function *function, mamba_call **call);
 MAMBA_RUNTIME_EXPORT void mamba_call_destroy(mamba_call *call);
 
 /* Binds an array to the argument `name`, in place of the one before. `address`
-   is a device address, a multiple of 16; it may be null if the array has no
-   elements, and until the launch (sizes alone answer the queries below).
+   is a device address, a multiple of the argument's alignment; it may be null
+   if the array has no elements, and until the launch (sizes alone answer the
+   queries below).
    `sizes` has `rank` elements. `name`, `dtype` and `sizes` are copied. The
    memory stays the caller's and must live until the launches are complete.
    Arrays that the function writes overlap no other.
@@ -174,6 +180,13 @@ MAMBA_RUNTIME_EXPORT void mamba_call_destroy(mamba_call *call);
 MAMBA_RUNTIME_EXPORT mamba_status
 mamba_call_bind(mamba_call *call, const char *name, void *address,
                 const char *dtype, size_t rank, const int64_t *sizes);
+
+/* The same for an array with gaps: `strides` has `rank` strides in elements,
+   and no gaps if it is null. Fails for strides that the argument does not take,
+   see mamba_argument_info; of an axis of one element any is taken. */
+MAMBA_RUNTIME_EXPORT mamba_status mamba_call_bind_strided(
+    mamba_call *call, const char *name, void *address, const char *dtype,
+    size_t rank, const int64_t *sizes, const int64_t *strides);
 
 /* Sizes of the argument or result `name` that follow from the inputs. *rank is
    set to the number of axes; `sizes` has room for `capacity` of them and may be

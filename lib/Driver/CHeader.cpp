@@ -83,6 +83,15 @@ static void writeStruct(size_t rank, raw_ostream &os) {
   os << "} mamba_memref_" << rank << ";\n#endif\n\n";
 }
 
+/// ", the first 2 strides are the caller's"
+static std::string describePitches(unsigned pitches) {
+  if (pitches == 0)
+    return "";
+  if (pitches == 1)
+    return ", the first stride is the caller's";
+  return ", the first " + std::to_string(pitches) + " strides are the caller's";
+}
+
 static void writePrototype(const Signature &signature, raw_ostream &os) {
   StringSet<> taken;
   struct Line {
@@ -110,7 +119,8 @@ static void writePrototype(const Signature &signature, raw_ostream &os) {
   for (const Line &line : lines)
     os << " *   " << line.identifier << ": "
        << getElementDescription(line.parameter->dtype) << " "
-       << line.parameter->describeShape() << ", " << line.role << "\n";
+       << line.parameter->describeShape() << ", " << line.role
+       << describePitches(line.parameter->pitches) << "\n";
   os << " */\nvoid " << signature.name << "(";
   ListSeparator separator(",");
   for (const Line &line : lines)
@@ -138,7 +148,8 @@ void writeHeader(ArrayRef<Signature> functions, StringRef stem,
         " * plus offset elements; allocated is not read. Every array must be\n"
         " * dense and row-major: offset is 0, the last stride is 1, every "
         "other\n"
-        " * stride is the next one times the next size, counted in elements.\n"
+        " * stride is the next one times the next size, counted in elements,\n"
+        " * but for leading strides that are the caller's.\n"
         " * The caller provides the arrays of outputs too. Dimensions of one\n"
         " * name have one size. Nothing is checked.\n"
         " */\n\n";

@@ -9,6 +9,7 @@
 
 #include "mamba/Dialect/Mamba/IR/DimensionRoles.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Target/AttributeNames.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/IntEqClasses.h"
@@ -235,6 +236,9 @@ Expected<Signature> Signature::get(func::FuncOp function) {
         index, classes);
     if (!parameter)
       return parameter.takeError();
+    if (auto pitches =
+            function.getArgAttrOfType<IntegerAttr>(index, kPitchesAttrName))
+      parameter->pitches = pitches.getInt();
     signature.arguments.push_back(std::move(*parameter));
   }
   Operation *terminator = function.getBody().front().getTerminator();

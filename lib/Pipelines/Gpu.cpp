@@ -27,6 +27,8 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   vectorize.fragments = true;
   pm.addPass(createMambaVectorizePass(vectorize));
   buildBufferizePipeline(pm);
+  if (options.has("mamba-share-heads"))
+    pm.addPass(createMambaShareHeadsPass());
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -42,8 +44,13 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   } else {
     llvm::consumeError(target.takeError());
   }
+  pm.addNestedPass<gpu::GPUModuleOp>(createStageCopiesPass());
+  if (options.has("mamba-select-tma-layout")) {
+    SelectTmaLayoutPassOptions select;
+    select.target = options.target;
+    pm.addPass(createSelectTmaLayoutPass(select));
+  }
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
-  kernels.addPass(createStageCopiesPass());
   kernels.addPass(createPipelinePass(pipeline));
   kernels.addPass(createNarrowIndicesPass());
   kernels.addPass(createSliceContractionsPass());

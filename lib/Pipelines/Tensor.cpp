@@ -36,6 +36,7 @@ void mamba::buildToTilesPipeline(OpPassManager &pm,
   pm.addPass(createMambaRecordOperationsPass(record));
   MambaDecomposeSsdPassOptions decompose;
   decompose.target = options.target;
+  decompose.schedule = options.schedule;
   pm.addPass(createMambaDecomposeSsdPass(decompose));
   addCleanup(pm);
   if (options.target == "cpu")
@@ -59,10 +60,20 @@ void mamba::buildToLinalgPipeline(OpPassManager &pm,
     pm.addPass(createMambaInterchangeContractionsPass());
     return;
   }
+  if (options.has("mamba-fuse")) {
+    pm.addPass(createMambaFusePass());
+    addCleanup(pm);
+  }
   pm.addPass(createMambaTileInnerPass());
   addCleanup(pm);
-  pm.addPass(createMambaFoldCausalMaskPass());
-  addCleanup(pm);
+  if (options.has("mamba-fold-causal-mask")) {
+    pm.addPass(createMambaFoldCausalMaskPass());
+    addCleanup(pm);
+  }
+  if (options.has("mamba-rewrite-exp2")) {
+    pm.addPass(createMambaRewriteExp2Pass());
+    addCleanup(pm);
+  }
 }
 
 void mamba::buildBufferizePipeline(OpPassManager &pm) {

@@ -176,14 +176,25 @@ void mamba_call_destroy(mamba_call *call) { delete call; }
 mamba_status mamba_call_bind(mamba_call *call, const char *name, void *address,
                              const char *dtype, size_t rank,
                              const int64_t *sizes) {
+  return mamba_call_bind_strided(call, name, address, dtype, rank, sizes,
+                                 nullptr);
+}
+
+mamba_status mamba_call_bind_strided(mamba_call *call, const char *name,
+                                     void *address, const char *dtype,
+                                     size_t rank, const int64_t *sizes,
+                                     const int64_t *strides) {
   return guard([&] {
     require(call, "call");
     require(name, "name");
     require(dtype, "dtype");
     if (rank)
       require(sizes, "sizes");
+    std::optional<std::vector<int64_t>> given;
+    if (strides)
+      given.emplace(strides, strides + rank);
     call->call.bind(name, address, dtype,
-                    std::vector<int64_t>(sizes, sizes + rank));
+                    std::vector<int64_t>(sizes, sizes + rank), given);
   });
 }
 

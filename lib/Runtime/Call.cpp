@@ -8,27 +8,12 @@
 #include "Call.h"
 #include "Error.h"
 
+#include <algorithm>
+
 namespace mamba::runtime {
-namespace {
-
-std::string quote(const std::string &name) { return "'" + name + "'"; }
-
-template <typename Sizes> std::string print(const Sizes &sizes) {
-  std::string text;
-  for (auto size : sizes)
-    text += (text.empty() ? "" : " x ") + std::to_string(size);
-  return text;
-}
-
-} // namespace
-
-void Mistakes::check() const {
-  if (!text.empty())
-    throw Error(MAMBA_STATUS_ARGUMENT, text);
-}
-
 void Call::bind(const std::string &name, void *address,
-                const std::string &dtype, const std::vector<int64_t> &sizes) {
+                const std::string &dtype, const std::vector<int64_t> &sizes,
+                const std::optional<std::vector<int64_t>> &strides) {
   Mistakes mistakes(function);
   const Argument *argument = function.findArgument(name);
   if (!argument) {
@@ -36,44 +21,14 @@ void Call::bind(const std::string &name, void *address,
     for (const Argument &other : function.arguments)
       names += (names.empty() ? "" : ", ") + other.name;
     mistakes.add("no argument " + quote(name) + "; there are " + names);
-    return mistakes.check();
+    mistakes.fail();
   }
-  std::string prefix = "argument " + quote(name) + ": ";
-  if (dtype != argument->dtype)
-    mistakes.add(prefix + "expected dtype " + argument->dtype + ", got " +
-                 dtype);
-  size_t rank = argument->shape.size();
-  if (sizes.size() != rank)
-    mistakes.add(prefix + "expected " + std::to_string(rank) + " axes, got " +
-                 std::to_string(sizes.size()));
-  Array array;
-  array.isBound = true;
-  array.address = reinterpret_cast<uintptr_t>(address);
-  array.sizes = sizes;
-  int64_t bytes = argument->elementBytes;
-  bool isEmpty = false, overflows = false;
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    int64_t size = sizes[axis];
-    std::optional<int64_t> fixed;
-    if (axis < rank)
-      fixed = argument->shape[axis].getConstant();
-    if (size < 0)
-      mistakes.add(prefix + "size " + std::to_string(size) + " of axis " +
-                   std::to_string(axis) + " is negative");
-    else if (fixed && sizes.size() == rank && size != *fixed)
-      mistakes.add(prefix + "expected size " + std::to_string(*fixed) +
-                   " of axis " + std::to_string(axis) + ", got " +
-                   std::to_string(size));
-    isEmpty |= size == 0;
-    overflows |= __builtin_mul_overflow(bytes, size, &bytes);
-  }
-  if (overflows && !isEmpty)
-    mistakes.add(prefix + "its bytes do not fit in 64 bits");
+  Array array =
+      Array::make(*argument, address, dtype, sizes, strides, mistakes);
   mistakes.check();
-  array.bytes = isEmpty ? 0 : bytes;
 
   Array &bound = arrays[argument - function.arguments.data()];
-  if (!bound.isBound || bound.sizes != sizes)
+  if (!bound.isBound || bound.sizes != sizes || bound.strides != array.strides)
     plan.reset();
   areAddressesChecked = false;
   bound = std::move(array);
@@ -86,8 +41,11 @@ std::vector<int64_t> Call::getSizes(Mistakes &mistakes) const {
                    " is missing");
   mistakes.check();
   std::vector<int64_t> sizes;
-  for (const SizeSource &source : function.sources)
-    sizes.push_back(arrays[source.argument].sizes[source.axis]);
+  for (const SizeSource &source : function.sources) {
+    const Array &array = arrays[source.argument];
+    sizes.push_back(
+        (source.isStride ? array.strides : array.sizes)[source.axis]);
+  }
   return sizes;
 }
 
@@ -122,85 +80,33 @@ void Call::checkSizes(const std::vector<int64_t> &sizes,
   }
 }
 
-void Call::planWorkspace(Plan &plan, Mistakes &mistakes) const {
-  constexpr int64_t alignment = 256; // as of cuMemAlloc
-  int64_t offset = 0;
-  for (const Workspace &space : function.workspace) {
-    std::string prefix = "workspace " + quote(space.name) + ": ", error;
-    plan.workspaceOffsets.push_back(uint64_t(offset));
-    std::optional<int64_t> bytes = space.bytes.evaluate(plan.sizes, error);
-    if (!bytes)
-      mistakes.add(prefix + error);
-    else if (*bytes < 0)
-      mistakes.add(prefix + std::to_string(*bytes) + " bytes");
-    else if (__builtin_add_overflow(offset, *bytes, &offset) ||
-             __builtin_add_overflow(offset, alignment - 1, &offset))
-      mistakes.add("the bytes of workspace do not fit in 64 bits");
-    else
-      offset -= offset % alignment;
-  }
-  plan.workspaceBytes = uint64_t(offset);
-}
-
-void Call::planLaunch(const Launch &launch, Plan &plan,
-                      Mistakes &mistakes) const {
-  static constexpr std::array<int64_t, 3> limits = {INT32_MAX, 65535, 65535};
-  PreparedLaunch prepared{&launch, {}, {}};
-  std::string prefix = "launch " +
-                       std::to_string(&launch - function.launches.data()) +
-                       ": ",
-              error;
-  std::array<int64_t, 3> grid;
-  for (size_t i = 0; i < 3; ++i) {
-    std::optional<int64_t> size = launch.grid[i].evaluate(plan.sizes, error);
-    if (!size)
-      return mistakes.add(prefix + error);
-    grid[i] = *size;
-  }
-  bool isEmpty = false;
-  for (size_t i = 0; i < 3; ++i) {
-    if (grid[i] < 0)
-      return mistakes.add(prefix + "negative grid " + print(grid));
-    isEmpty |= grid[i] == 0;
-  }
-  if (isEmpty)
-    return;
-  for (size_t i = 0; i < 3; ++i) {
-    if (grid[i] > limits[i])
-      return mistakes.add(prefix + "grid " + print(grid) +
-                          " exceeds CUDA's limit of " + print(limits));
-    if (grid[i] % launch.cluster[i])
-      return mistakes.add(prefix + "grid " + print(grid) +
-                          " is not a multiple of the cluster " +
-                          print(launch.cluster));
-    prepared.grid[i] = uint32_t(grid[i]);
-  }
-  for (const Parameter &parameter : launch.parameters) {
-    std::optional<int64_t> value = parameter.value.evaluate(plan.sizes, error);
-    if (!value)
-      return mistakes.add(prefix + error);
-    prepared.parameters.push_back(uint64_t(*value));
-  }
-  plan.launches.push_back(std::move(prepared));
-}
-
 const Plan &Call::getPlan() {
   if (plan)
     return *plan;
   Mistakes mistakes(function);
   Plan made;
   made.sizes = getSizes(mistakes);
-  checkSizes(made.sizes, mistakes);
+  const std::vector<int64_t> &sizes = made.sizes;
+  checkSizes(sizes, mistakes);
   for (const Constraint &constraint : function.constraints) {
-    std::string why = constraint.explainViolation(made.sizes, function.symbols);
+    std::string why = constraint.explainViolation(sizes, function.symbols);
     if (!why.empty())
       mistakes.add(why);
   }
   // What follows would only repeat these.
   mistakes.check();
-  planWorkspace(made, mistakes);
-  for (const Launch &launch : function.launches)
-    planLaunch(launch, made, mistakes);
+  bool isPossible = function.variants.empty();
+  for (const Variant &variant : function.variants) {
+    made.variants.emplace_back(function, variant, sizes);
+    if (!made.variants.back().mistakes.empty())
+      continue;
+    isPossible = true;
+    made.workspaceBytes =
+        std::max(made.workspaceBytes, made.variants.back().workspaceBytes);
+  }
+  if (!isPossible)
+    for (const VariantPlan &variant : made.variants)
+      mistakes.add(variant.mistakes);
   mistakes.check();
   return plan.emplace(std::move(made));
 }
@@ -227,8 +133,6 @@ std::vector<int64_t> Call::getShape(const std::string &name) {
   mistakes.check();
   return shape;
 }
-
-constexpr uint64_t kDeviceAlignment = 16;
 
 /// Why an address of an array of some bytes is wrong, or "".
 static std::string explainAddress(uint64_t address, uint64_t bytes,
@@ -259,7 +163,7 @@ void Call::checkAddresses(Mistakes &mistakes) const {
     }
     std::string why =
         explainAddress(arrays[i].address, arrays[i].bytes,
-                       library ? argument.elementBytes : kDeviceAlignment);
+                       library ? argument.elementBytes : argument.alignment);
     if (!why.empty())
       mistakes.add("argument " + quote(argument.name) + ": " + why);
   }
@@ -278,12 +182,33 @@ void Call::checkAddresses(Mistakes &mistakes) const {
   mistakes.check();
 }
 
+const VariantPlan &Call::chooseVariant() const {
+  Mistakes mistakes(function);
+  for (const VariantPlan &candidate : plan->variants) {
+    Mistakes own = candidate.mistakes;
+    for (const Demand &demand : candidate.variant->demands) {
+      const Array &array = arrays[demand.argument];
+      std::string why =
+          explainAddress(array.address, array.bytes, demand.alignment);
+      if (!why.empty())
+        own.add(describe(function, *candidate.variant) + "argument " +
+                quote(function.arguments[demand.argument].name) + ": " + why);
+    }
+    if (own.empty())
+      return candidate;
+    mistakes.add(own);
+  }
+  mistakes.fail();
+}
+
 void Call::check() {
   getPlan();
   if (areAddressesChecked)
     return;
   Mistakes mistakes(function);
   checkAddresses(mistakes);
+  if (!library)
+    chosen = &chooseVariant();
   areAddressesChecked = true;
 }
 
@@ -306,20 +231,36 @@ void Call::checkWorkspace(const Plan &plan, uint64_t address,
   mistakes.check();
 }
 
+Cells Call::makeCells(const Driver &driver, ContextModules &modules,
+                      const PreparedLaunch &prepared,
+                      uint64_t workspace) const {
+  Cells cells{prepared.parameters, {}};
+  for (size_t i = 0; i < cells.words.size(); ++i) {
+    const Parameter &parameter = prepared.launch->parameters[i];
+    if (parameter.kind == Parameter::Argument)
+      cells.words[i] = arrays[parameter.index].address;
+    else if (parameter.kind == Parameter::Workspace)
+      cells.words[i] = workspace + chosen->workspaceOffsets[parameter.index];
+    if (!parameter.map)
+      continue;
+    const PreparedTensorMap &map = prepared.maps[cells.maps.size()];
+    uint64_t zeros = map.isEmpty ? modules.getZeros(driver) : 0;
+    cells.maps.push_back(map.encode(driver, cells.words[i], zeros));
+  }
+  return cells;
+}
+
 void Call::queue(const Driver &driver, const ContextModules &modules,
-                 const PreparedLaunch &prepared, uint64_t workspace,
+                 const PreparedLaunch &prepared, Cells &cells,
                  CUstream stream) const {
   const Launch &launch = *prepared.launch;
-  std::vector<uint64_t> cells = prepared.parameters;
   std::vector<void *> parameters;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const Parameter &parameter = launch.parameters[i];
-    if (parameter.kind == Parameter::Argument)
-      cells[i] = arrays[parameter.index].address;
-    else if (parameter.kind == Parameter::Workspace)
-      cells[i] = workspace + plan->workspaceOffsets[parameter.index];
-    parameters.push_back(&cells[i]);
-  }
+  size_t numMaps = 0;
+  for (size_t i = 0; i < cells.words.size(); ++i)
+    if (launch.parameters[i].map)
+      parameters.push_back(&cells.maps[numMaps++]);
+    else
+      parameters.push_back(&cells.words[i]);
   const auto &grid = prepared.grid, &block = launch.block;
   CUfunction kernel = modules.getKernel(launch.kernel);
   CUresult result;
@@ -344,8 +285,8 @@ void Call::queue(const Driver &driver, const ContextModules &modules,
                           1};
     result = driver.launchKernelEx(&config, kernel, parameters.data(), nullptr);
   }
-  driver.check(result, function.name + ": launch " +
-                           std::to_string(&launch - function.launches.data()));
+  driver.check(result, function.name + ": " +
+                           describe(function, *chosen->variant, launch));
 }
 
 void Call::runOnHost() const {
@@ -356,12 +297,9 @@ void Call::runOnHost() const {
     size_t rank = array.sizes.size();
     std::vector<int64_t> &descriptor = descriptors.emplace_back(3 + 2 * rank);
     descriptor[0] = descriptor[1] = int64_t(array.address);
-    int64_t stride = 1;
-    for (size_t axis = rank; axis-- > 0;) {
-      descriptor[3 + axis] = array.sizes[axis];
-      descriptor[3 + rank + axis] = stride;
-      stride *= array.bytes ? array.sizes[axis] : 1;
-    }
+    std::copy(array.sizes.begin(), array.sizes.end(), descriptor.begin() + 3);
+    std::copy(array.strides.begin(), array.strides.end(),
+              descriptor.begin() + 3 + rank);
   }
   for (std::vector<int64_t> &descriptor : descriptors)
     pointers.push_back(descriptor.data());
@@ -375,14 +313,18 @@ void Call::launch(Modules &modules, void *workspace, uint64_t workspaceBytes,
     return runOnHost();
   uint64_t address = reinterpret_cast<uintptr_t>(workspace);
   checkWorkspace(*plan, address, workspaceBytes);
-  if (plan->launches.empty())
+  if (chosen->launches.empty())
     return;
   const Driver &driver = Driver::get();
   ContextScope scope(driver, stream);
   std::shared_ptr<ContextModules> loaded =
       modules.load(driver, scope.get(), function);
-  for (const PreparedLaunch &launch : plan->launches)
-    queue(driver, *loaded, launch, address, stream);
+  // Nothing is queued if a tensor map is not accepted.
+  std::vector<Cells> cells;
+  for (const PreparedLaunch &launch : chosen->launches)
+    cells.push_back(makeCells(driver, *loaded, launch, address));
+  for (size_t i = 0; i < cells.size(); ++i)
+    queue(driver, *loaded, chosen->launches[i], cells[i], stream);
 }
 
 } // namespace mamba::runtime

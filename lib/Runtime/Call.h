@@ -8,8 +8,8 @@
 #ifndef MAMBA_LIB_RUNTIME_CALL_H
 #define MAMBA_LIB_RUNTIME_CALL_H
 
+#include "Array.h"
 #include "HostLibrary.h"
-#include "Manifest.h"
 #include "Modules.h"
 
 #include <optional>
@@ -18,39 +18,10 @@
 
 namespace mamba::runtime {
 
-/// All mistakes of a call, so that one message tells them together.
-class Mistakes {
-public:
-  explicit Mistakes(const Function &function) : function(function) {}
-
-  void add(const std::string &message) {
-    text += (text.empty() ? "" : "\n") + function.name + ": " + message;
-  }
-  /// Throws Error if there are any.
-  void check() const;
-
-private:
-  const Function &function;
-  std::string text;
-};
-
-/// A launch with every number known but the addresses.
-struct PreparedLaunch {
-  const Launch *launch;
-  std::array<uint32_t, 3> grid;
-  /// Of i64 parameters; 0 for pointers.
-  std::vector<uint64_t> parameters;
-};
-
-/// What follows from the sizes of a call.
-struct Plan {
-  /// Of the size symbols.
-  std::vector<int64_t> sizes;
-  /// Where each workspace starts in the caller's.
-  std::vector<uint64_t> workspaceOffsets;
-  uint64_t workspaceBytes = 0;
-  /// Without those of an empty grid.
-  std::vector<PreparedLaunch> launches;
+/// The parameters of a launch as the driver copies them.
+struct Cells {
+  std::vector<uint64_t> words;
+  std::vector<CUtensorMap> maps;
 };
 
 /// The methods throw Error.
@@ -62,7 +33,8 @@ public:
         arrays(function.arguments.size()) {}
 
   void bind(const std::string &name, void *address, const std::string &dtype,
-            const std::vector<int64_t> &sizes);
+            const std::vector<int64_t> &sizes,
+            const std::optional<std::vector<int64_t>> &strides);
   std::vector<int64_t> getShape(const std::string &name);
   uint64_t getWorkspaceBytes() { return getPlan().workspaceBytes; }
   void check();
@@ -72,23 +44,18 @@ public:
   const Function &getFunction() const { return function; }
 
 private:
-  struct Array {
-    bool isBound = false;
-    uint64_t address = 0, bytes = 0;
-    std::vector<int64_t> sizes;
-  };
-
   const Plan &getPlan();
   std::vector<int64_t> getSizes(Mistakes &mistakes) const;
   /// Compares every array's sizes with those that follow from `sizes`.
   void checkSizes(const std::vector<int64_t> &sizes, Mistakes &mistakes) const;
-  void planWorkspace(Plan &plan, Mistakes &mistakes) const;
-  void planLaunch(const Launch &launch, Plan &plan, Mistakes &mistakes) const;
   void checkAddresses(Mistakes &mistakes) const;
+  /// The first variant whose demands hold.
+  const VariantPlan &chooseVariant() const;
   void checkWorkspace(const Plan &plan, uint64_t address, uint64_t bytes) const;
+  Cells makeCells(const Driver &driver, ContextModules &modules,
+                  const PreparedLaunch &launch, uint64_t workspace) const;
   void queue(const Driver &driver, const ContextModules &modules,
-             const PreparedLaunch &launch, uint64_t workspace,
-             CUstream stream) const;
+             const PreparedLaunch &launch, Cells &cells, CUstream stream) const;
 
   void runOnHost() const;
 
@@ -98,6 +65,9 @@ private:
   std::vector<Array> arrays;
   std::optional<Plan> plan;
   bool areAddressesChecked = false;
+  /// The variant for the arrays' addresses, once these are checked; null on the
+  /// CPU.
+  const VariantPlan *chosen = nullptr;
 };
 
 } // namespace mamba::runtime

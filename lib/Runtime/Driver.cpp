@@ -60,9 +60,12 @@ Driver::Driver(const std::string &path) {
   find(library, "cuModuleLoadDataEx", moduleLoadDataEx);
   find(library, "cuModuleUnload", moduleUnload);
   find(library, "cuModuleGetFunction", moduleGetFunction);
+  find(library, "cuModuleGetGlobal_v2", moduleGetGlobal);
   find(library, "cuFuncSetAttribute", funcSetAttribute);
   find(library, "cuLaunchKernel", launchKernel);
   find(library, "cuLaunchKernelEx", launchKernelEx, /*isOptional=*/true);
+  find(library, "cuTensorMapEncodeTiled", tensorMapEncodeTiled,
+       /*isOptional=*/true);
   check(init(0), "cuInit");
 }
 

@@ -42,6 +42,22 @@ enum : int {
   CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
   // CUstreamCaptureMode
   CU_STREAM_CAPTURE_MODE_RELAXED = 2,
+  // CUtensorMapDataType
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+  CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+  CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
+  CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
+  CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
+  CU_TENSOR_MAP_DATA_TYPE_INT64 = 5,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
+  // CUtensorMapInterleave
+  CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+  // CUtensorMapFloatOOBfill
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
+  CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
 };
 
 /// CUlaunchAttribute with the member of its 64-byte union that we use.
@@ -61,6 +77,10 @@ struct CUlaunchConfig {
   uint32_t numAttributes;
 };
 static_assert(sizeof(CUlaunchConfig) == 56, "as in cuda.h");
+
+struct alignas(64) CUtensorMap {
+  uint64_t opaque[16];
+};
 
 class Driver {
 public:
@@ -90,6 +110,7 @@ public:
                                void **);
   CUresult (*moduleUnload)(CUmodule);
   CUresult (*moduleGetFunction)(CUfunction *, CUmodule, const char *);
+  CUresult (*moduleGetGlobal)(uint64_t *, size_t *, CUmodule, const char *);
   CUresult (*funcSetAttribute)(CUfunction, int, int);
   CUresult (*launchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned,
                            unsigned, unsigned, unsigned, CUstream, void **,
@@ -97,6 +118,12 @@ public:
   /// Null before CUDA 11.8.
   CUresult (*launchKernelEx)(const CUlaunchConfig *, CUfunction, void **,
                              void **);
+  /// Null before CUDA 12. Of the map: data type, rank, address, sizes, strides,
+  /// box, element strides, interleave, swizzle, L2 promotion, fill.
+  CUresult (*tensorMapEncodeTiled)(CUtensorMap *, int, uint32_t, void *,
+                                   const uint64_t *, const uint64_t *,
+                                   const uint32_t *, const uint32_t *, int, int,
+                                   int, int);
 
 private:
   explicit Driver(const std::string &path);

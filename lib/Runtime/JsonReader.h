@@ -92,7 +92,7 @@ public:
     int64_t number = fits ? value->get<int64_t>() : 0;
     if (!fits || number < least || number > most)
       fail("expected an integer from " + std::to_string(least) + " to " +
-           std::to_string(most));
+           std::to_string(most) + ", got " + value->dump());
     return number;
   }
 

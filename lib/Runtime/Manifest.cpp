@@ -18,7 +18,8 @@
 namespace mamba::runtime {
 namespace {
 
-constexpr int64_t kVersion = 1;
+/// Version 2 has tensor maps, variants and strides.
+constexpr int64_t kVersion = 2;
 
 std::string quote(const std::string &name) { return "'" + name + "'"; }
 
@@ -82,16 +83,8 @@ public:
     for (const JsonReader &entry : json.elementsOf("constraints"))
       function.constraints.push_back(entry.annotate(
           [&] { return Constraint::parse(entry.string(), function.symbols); }));
-    for (const JsonReader &entry : json.elementsOf("workspace")) {
-      Workspace space{entry.get("name").string(),
-                      readExpression(entry.get("bytes"))};
-      if (!workspaceNames.insert(space.name).second)
-        entry.fail("workspace " + quote(space.name) + " occurs twice");
-      function.workspace.push_back(std::move(space));
-    }
     if (manifest.library.empty())
-      for (const JsonReader &entry : json.get("launches").elements())
-        readLaunch(entry);
+      readVariants();
     function.operations =
         json.has("operations") ? json.get("operations").dump() : "[]";
     return std::move(function);
@@ -113,19 +106,87 @@ private:
 
   void readSources() {
     if (!json.has("sizes"))
-      return;
+      return checkStrides();
     for (const auto &[symbol, source] : json.get("sizes").members()) {
       std::string name = source.get("argument").string();
       const Argument *argument = function.findArgument(name);
       if (!argument || argument->role == MAMBA_ROLE_OUTPUT)
         source.fail("size " + quote(symbol) + " comes from " + quote(name) +
                     ", which is not an input");
-      int64_t axis = source.get("axis").integer(0, INT64_MAX);
+      bool isStride = source.has("stride");
+      int64_t axis =
+          source.get(isStride ? "stride" : "axis").integer(0, INT64_MAX);
       if (size_t(axis) >= argument->shape.size())
         source.fail(quote(name) + " has no axis " + std::to_string(axis));
-      function.sources.push_back(
-          {size_t(argument - function.arguments.data()), size_t(axis)});
+      if (isStride && (argument->strides.empty() ||
+                       argument->strides[axis].str() != symbol))
+        source.fail("stride " + std::to_string(axis) + " of " + quote(name) +
+                    " is not " + quote(symbol));
+      function.sources.push_back({size_t(argument - function.arguments.data()),
+                                  size_t(axis), isStride});
     }
+    checkStrides();
+  }
+
+  /// A stride that is no constant is a symbol that only this stride gives.
+  void checkStrides() {
+    for (const Argument &argument : function.arguments)
+      for (size_t axis = 0; axis < argument.strides.size(); ++axis) {
+        const Expression &stride = argument.strides[axis];
+        bool isGiven = stride.getConstant().has_value();
+        for (const SizeSource &source : function.sources)
+          isGiven |= source.isStride && source.axis == axis &&
+                     &function.arguments[source.argument] == &argument;
+        if (!isGiven)
+          json.get("arguments")
+              .fail("stride " + std::to_string(axis) + " of " +
+                    quote(argument.name) +
+                    " is neither a number nor a size that it gives");
+      }
+  }
+
+  void readVariants() {
+    if (!json.has("variants"))
+      return readVariant(json);
+    for (const JsonReader &entry : json.get("variants").elements())
+      readVariant(entry);
+    if (function.variants.empty())
+      json.get("variants").fail("expected at least one");
+  }
+
+  /// The fields are the function's own if there is one variant.
+  void readVariant(const JsonReader &entry) {
+    variant = Variant();
+    for (const JsonReader &demand : entry.elementsOf("requires"))
+      variant.demands.push_back(
+          {findArgument(demand), readAlignment(demand.get("alignment"))});
+    std::set<std::string> names;
+    for (const JsonReader &space : entry.elementsOf("workspace")) {
+      variant.workspace.push_back(
+          {space.get("name").string(), readExpression(space.get("bytes"))});
+      const std::string &name = variant.workspace.back().name;
+      if (!names.insert(name).second)
+        space.fail("workspace " + quote(name) + " occurs twice");
+    }
+    for (const JsonReader &launch : entry.get("launches").elements())
+      readLaunch(launch);
+    function.variants.push_back(std::move(variant));
+  }
+
+  static uint64_t readAlignment(const JsonReader &entry) {
+    int64_t alignment = entry.integer(1, 256);
+    if (alignment & (alignment - 1))
+      entry.fail("expected a power of two, got " + std::to_string(alignment));
+    return uint64_t(alignment);
+  }
+
+  /// Of the argument that a field names.
+  size_t findArgument(const JsonReader &entry) const {
+    std::string name = entry.get("argument").string();
+    const Argument *argument = function.findArgument(name);
+    if (!argument)
+      entry.fail("there is no argument " + quote(name));
+    return size_t(argument - function.arguments.data());
   }
 
   void readArgument(const JsonReader &entry) {
@@ -134,6 +195,9 @@ private:
     argument.dtype = entry.get("dtype").string();
     argument.elementBytes = readElementBytes(entry.get("dtype"));
     argument.role = readRole(entry.get("role"));
+    argument.alignment = kDeviceAlignment;
+    if (entry.has("alignment"))
+      argument.alignment = readAlignment(entry.get("alignment"));
     if (argument.role != MAMBA_ROLE_INPUT)
       argument.result =
           entry.has("result") ? entry.get("result").string() : argument.name;
@@ -141,6 +205,19 @@ private:
       argument.shape.push_back(readExpression(size));
       if (argument.shape.back().getConstant().value_or(0) < 0)
         size.fail("negative size");
+    }
+    for (const JsonReader &stride : entry.elementsOf("strides")) {
+      argument.strides.push_back(readExpression(stride));
+      if (argument.strides.back().getConstant().value_or(0) < 0)
+        stride.fail("negative stride");
+    }
+    if (!argument.strides.empty()) {
+      if (argument.strides.size() != argument.shape.size())
+        entry.get("strides").fail(
+            "expected " + std::to_string(argument.shape.size()) +
+            " strides, got " + std::to_string(argument.strides.size()));
+      if (argument.role != MAMBA_ROLE_INPUT)
+        entry.get("strides").fail("expected strides of inputs only");
     }
     if (function.findArgument(argument.name))
       entry.fail("argument " + quote(argument.name) + " occurs twice");
@@ -179,26 +256,37 @@ private:
                  launch.cluster[0] * launch.cluster[1] * launch.cluster[2]);
     for (const JsonReader &parameter : entry.get("parameters").elements())
       launch.parameters.push_back(readParameter(parameter));
-    function.launches.push_back(std::move(launch));
+    variant.launches.push_back(std::move(launch));
   }
 
   Parameter readParameter(const JsonReader &entry) const {
     std::string kind = entry.get("kind").string();
     if (kind == "i64")
-      return {Parameter::Value, 0, readExpression(entry.get("value"))};
-    if (kind != "pointer")
+      return {Parameter::Value, 0, readExpression(entry.get("value")), {}};
+    if (kind != "pointer" && kind != "tensor_map")
       entry.fail("unknown kind of parameter " + quote(kind));
+    Parameter parameter = readPointer(entry);
+    if (kind == "tensor_map")
+      parameter.map = TensorMap::read(entry, [&](const JsonReader &expression) {
+        return readExpression(expression);
+      });
+    return parameter;
+  }
+
+  Parameter readPointer(const JsonReader &entry) const {
+    Parameter parameter;
     if (entry.has("argument")) {
-      std::string name = entry.get("argument").string();
-      if (const Argument *argument = function.findArgument(name))
-        return {Parameter::Argument,
-                size_t(argument - function.arguments.data())};
-      entry.fail("there is no argument " + quote(name));
+      parameter.kind = Parameter::Argument;
+      parameter.index = findArgument(entry);
+      return parameter;
     }
+    parameter.kind = Parameter::Workspace;
     std::string name = entry.get("workspace").string();
-    for (size_t i = 0; i < function.workspace.size(); ++i)
-      if (function.workspace[i].name == name)
-        return {Parameter::Workspace, i};
+    for (size_t i = 0; i < variant.workspace.size(); ++i)
+      if (variant.workspace[i].name == name) {
+        parameter.index = i;
+        return parameter;
+      }
     entry.fail("there is no workspace " + quote(name));
   }
 
@@ -226,13 +314,16 @@ private:
   Manifest &manifest;
   const JsonReader &json;
   Function function;
-  std::set<std::string> workspaceNames;
+  /// The one that is being read.
+  Variant variant;
 };
 
 void setInfos(Function &function) {
   for (Argument &argument : function.arguments) {
     for (const Expression &size : argument.shape)
       argument.shapeTexts.push_back(size.str().c_str());
+    for (const Expression &stride : argument.strides)
+      argument.strideTexts.push_back(stride.str().c_str());
     argument.info = {
         argument.name.c_str(),
         argument.dtype.c_str(),
@@ -240,7 +331,9 @@ void setInfos(Function &function) {
         argument.role == MAMBA_ROLE_INPUT ? nullptr : argument.result.c_str(),
         argument.shape.size(),
         argument.shapeTexts.data(),
-        argument.elementBytes};
+        argument.elementBytes,
+        argument.strides.empty() ? nullptr : argument.strideTexts.data(),
+        argument.alignment};
   }
 }
 
@@ -264,9 +357,7 @@ Manifest readManifest(const std::string &folder) {
   }
   JsonReader top(json, path);
   JsonReader version = top.get("version");
-  if (version.dump() != std::to_string(kVersion))
-    version.fail("expected " + std::to_string(kVersion) + ", got " +
-                 version.dump());
+  version.integer(1, kVersion);
   Manifest manifest;
   manifest.target = top.get("target").string();
   if (manifest.target == "cpu")

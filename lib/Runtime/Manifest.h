@@ -9,13 +9,18 @@
 #define MAMBA_LIB_RUNTIME_MANIFEST_H
 
 #include "Expression.h"
+#include "TensorMap.h"
 #include "mamba-c/Runtime.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace mamba::runtime {
+
+/// Of workspace, and of arguments unless the manifest says another.
+constexpr uint64_t kDeviceAlignment = 16;
 
 struct Argument {
   std::string name, dtype;
@@ -23,16 +28,22 @@ struct Argument {
   /// Of outputs and updated arguments.
   std::string result;
   std::vector<Expression> shape;
+  /// In elements: constants, and size symbols that the array itself gives;
+  /// empty if it is dense.
+  std::vector<Expression> strides;
   size_t elementBytes;
+  /// Of the address on a device, in bytes.
+  uint64_t alignment;
 
   /// The same for C; set once the argument has its final place.
-  std::vector<const char *> shapeTexts;
+  std::vector<const char *> shapeTexts, strideTexts;
   mamba_argument_info info;
 };
 
-/// The argument and axis that give the value of a size symbol.
+/// The argument and axis whose size or stride is the value of a size symbol.
 struct SizeSource {
   size_t argument, axis;
+  bool isStride;
 };
 
 struct Workspace {
@@ -45,6 +56,9 @@ struct Parameter {
   /// Of the argument or workspace.
   size_t index = 0;
   Expression value = Expression::constant(0);
+  /// If not the address of an argument or workspace is passed, but a tensor map
+  /// with this base.
+  std::optional<TensorMap> map;
 };
 
 /// An entry point of a PTX file, with what it needs in any launch.
@@ -63,6 +77,19 @@ struct Launch {
   std::vector<Parameter> parameters;
 };
 
+/// What the address of an argument must be a multiple of.
+struct Demand {
+  size_t argument;
+  uint64_t alignment;
+};
+
+/// A way to run a function.
+struct Variant {
+  std::vector<Demand> demands;
+  std::vector<Workspace> workspace;
+  std::vector<Launch> launches;
+};
+
 struct Function {
   /// Its place in the manifest.
   size_t index;
@@ -72,8 +99,8 @@ struct Function {
   /// One for each symbol.
   std::vector<SizeSource> sources;
   std::vector<Constraint> constraints;
-  std::vector<Workspace> workspace;
-  std::vector<Launch> launches;
+  /// The best first; none if the function runs on the CPU.
+  std::vector<Variant> variants;
   /// JSON text.
   std::string operations;
 

@@ -72,6 +72,26 @@ void ContextModules::checkDevice(const Driver &driver) {
                   std::to_string(major) + std::to_string(minor));
 }
 
+uint64_t ContextModules::getZeros(const Driver &driver) {
+  // A variable without an initializer is zero.
+  static const PtxFile zeros = {
+      "zeros", ".version 7.0\n"
+               ".target sm_80\n"
+               ".address_size 64\n"
+               ".visible .global .align 128 .b8 mamba_zeros[128];\n"};
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!zerosModule) {
+    RelaxedCapture relaxed(driver);
+    zerosModule = loadModule(driver, zeros);
+  }
+  uint64_t address = 0;
+  size_t bytes = 0;
+  driver.check(
+      driver.moduleGetGlobal(&address, &bytes, zerosModule, "mamba_zeros"),
+      "cuModuleGetGlobal");
+  return address;
+}
+
 CUmodule ContextModules::loadModule(const Driver &driver, const PtxFile &file) {
   std::vector<char> log(16384);
   int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -123,10 +143,11 @@ void ContextModules::load(const Driver &driver, const Function &function) {
     checkDevice(driver);
     isDeviceChecked = true;
   }
-  for (const Launch &launch : function.launches)
-    if (!kernels[launch.kernel])
-      kernels[launch.kernel] =
-          loadKernel(driver, manifest.kernels[launch.kernel]);
+  for (const Variant &variant : function.variants)
+    for (const Launch &launch : variant.launches)
+      if (!kernels[launch.kernel])
+        kernels[launch.kernel] =
+            loadKernel(driver, manifest.kernels[launch.kernel]);
   ready.store(true, std::memory_order_release);
 }
 
@@ -136,6 +157,8 @@ void ContextModules::unload(const Driver &driver) {
     for (CUmodule module : modules)
       if (module)
         driver.moduleUnload(module);
+    if (zerosModule)
+      driver.moduleUnload(zerosModule);
   } catch (const Error &) {
     // The context or the driver is gone, and the modules with it.
   }

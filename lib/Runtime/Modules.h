@@ -28,6 +28,9 @@ public:
   void load(const Driver &driver, const Function &function);
   /// A kernel of a function that was loaded.
   CUfunction getKernel(size_t index) const { return kernels[index]; }
+  /// The address of 128 bytes of zeros, loaded if need be; the context is
+  /// current.
+  uint64_t getZeros(const Driver &driver);
   /// Unloads everything, whatever the driver says.
   void unload(const Driver &driver);
 
@@ -45,6 +48,7 @@ private:
   std::mutex mutex;
   bool isDeviceChecked = false;
   std::vector<CUmodule> modules;
+  CUmodule zerosModule = nullptr;
   /// Entries do not change once the function that needs them is loaded.
   std::vector<CUfunction> kernels;
   std::unique_ptr<std::atomic<bool>[]> isLoaded;

@@ -232,6 +232,23 @@ void checkBulkRead(Warp &warp, const Inst &inst, unsigned lane,
           " in line " + Twine(warp.kernel.code[conflict->pc].line));
 }
 
+/// Whoever initialized the object has to make it known to copies.
+static void checkBarrierProxy(Warp &warp, const Inst &inst, unsigned lane,
+                              const SharedPlace &place) {
+  const Mbarrier *barrier = place.block->mbarriers.lookup(place.offset);
+  if (!warp.block.launch.options.sanitize || !barrier ||
+      warp.block.cluster.fences.isBetween(
+          barrier->initThread, barrier->initTime, warp, lane,
+          {FenceKind::AsyncProxy, FenceKind::MbarrierInit}))
+    return;
+  warp.report(FindingKind::Proxy, inst, lane, kSharedStart + place.offset,
+              "a copy for an mbarrier object that " +
+                  warp.block.describeThread(barrier->initThread) +
+                  " initialized in line " +
+                  Twine(warp.kernel.code[barrier->initPc].line) +
+                  ", without fence.mbarrier_init or fence.proxy.async between");
+}
+
 bool setBarrier(Warp &warp, const Inst &inst, unsigned lane, Space space,
                 uint64_t address, uint32_t bytes, BulkCopy &copy) {
   if (!getMbarrier(warp, inst, lane, space, address))
@@ -239,18 +256,8 @@ bool setBarrier(Warp &warp, const Inst &inst, unsigned lane, Space space,
   std::optional<SharedPlace> place =
       warp.resolveShared(inst, lane, space, address, Mbarrier::kBytes,
                          Mbarrier::kBytes, "mbarrier");
-  const Mbarrier &barrier = *place->block->mbarriers.lookup(place->offset);
-  if (warp.block.launch.options.sanitize && copy.isAsyncProxy &&
-      !warp.block.cluster.fences.isBetween(
-          barrier.initThread, barrier.initTime, warp, lane,
-          {FenceKind::AsyncProxy, FenceKind::MbarrierInit}))
-    warp.report(FindingKind::Proxy, inst, lane, address,
-                "a copy for an mbarrier object that " +
-                    warp.block.describeThread(barrier.initThread) +
-                    " initialized in line " +
-                    Twine(warp.kernel.code[barrier.initPc].line) +
-                    ", without fence.mbarrier_init or fence.proxy.async "
-                    "between");
+  if (copy.isAsyncProxy)
+    checkBarrierProxy(warp, inst, lane, *place);
   copy.barrierBlock = place->block;
   copy.barrierOffset = place->offset;
   copy.barrierBytes = bytes;
@@ -283,6 +290,8 @@ void startMulticast(Warp &warp, const Inst &inst, unsigned lane,
       checkBulkWrite(warp, inst, lane, {part.toBlock, piece.toOffset},
                      piece.bytes);
     }
+    checkBarrierProxy(warp, inst, lane,
+                      {part.barrierBlock, part.barrierOffset});
     if (part.barrierBlock->mbarriers.lookup(part.barrierOffset))
       cluster.copies.start(std::move(part));
     else

@@ -17,7 +17,8 @@ using namespace llvm;
 
 namespace mamba::sim {
 
-static constexpr int64_t kManifestVersion = 1;
+/// The newest.
+static constexpr int64_t kManifestVersion = 2;
 
 static Expected<std::unique_ptr<MemoryBuffer>> readFile(const Twine &path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
@@ -62,10 +63,11 @@ Expected<Bundle> Bundle::open(StringRef path, StringRef launchFile) {
   }
   int64_t version =
       manifest->getAsObject()->getInteger("version").value_or(kManifestVersion);
-  if (version != kManifestVersion)
-    return createStringError("version " + Twine(version) +
-                             " of the manifest is not supported; expected " +
-                             Twine(kManifestVersion));
+  if (version < 1 || version > kManifestVersion)
+    return createStringError(
+        "version " + Twine(version) +
+        " of the manifest is not supported; expected 1 to " +
+        Twine(kManifestVersion));
   Bundle bundle(std::move(*manifest));
   if (isPtx)
     bundle.ptxFile = path.str();

@@ -93,7 +93,9 @@ Error FunctionCall::computeSizes(const json::Object &function,
       if (!source)
         continue;
       StringRef name = source->getString("argument").value_or("");
-      int64_t axis = source->getInteger("axis").value_or(0);
+      std::optional<int64_t> strideAxis = source->getInteger("stride");
+      int64_t axis =
+          strideAxis ? *strideAxis : source->getInteger("axis").value_or(0);
       auto it = find_if(arguments, [&](const Argument &argument) {
         return argument.name == name;
       });
@@ -106,7 +108,9 @@ Error FunctionCall::computeSizes(const json::Object &function,
         return createStringError("argument '" + name + "' has shape " +
                                  formatShape(shape) + ", expected " +
                                  Twine(it->shape.size()) + " axes");
-      sizes[StringRef(symbol)] = shape[axis];
+      sizes[StringRef(symbol)] =
+          strideAxis ? product_of(shape.drop_front(axis + 1), int64_t(1))
+                     : shape[axis];
     }
   for (const auto &entry : overrides)
     sizes[entry.getKey()] = entry.getValue();
@@ -151,8 +155,19 @@ Error FunctionCall::placeArguments() {
   return Error::success();
 }
 
+/// What has the workspace and the launches: the first variant, if there are
+/// several.
+static const json::Object &getVariant(const json::Object &function) {
+  const json::Array *variants = function.getArray("variants");
+  const json::Object *first = variants && !variants->empty()
+                                  ? variants->front().getAsObject()
+                                  : nullptr;
+  return first ? *first : function;
+}
+
 Error FunctionCall::placeWorkspace(const json::Object &function) {
-  for (const json::Value &value : getElements(function, "workspace")) {
+  for (const json::Value &value :
+       getElements(getVariant(function), "workspace")) {
     const json::Object *entry = value.getAsObject();
     if (!entry)
       return createStringError("manifest: expected objects in 'workspace'");
@@ -313,7 +328,8 @@ void FunctionCall::checkOutputs(FunctionRun &run, StringRef function) {
 Expected<FunctionRun> FunctionCall::run(const json::Object &function,
                                         const LaunchOptions &options) {
   FunctionRun run;
-  for (const json::Value &value : getElements(function, "launches")) {
+  for (const json::Value &value :
+       getElements(getVariant(function), "launches")) {
     const json::Object *launch = value.getAsObject();
     if (!launch)
       return createStringError("manifest: expected objects in 'launches'");

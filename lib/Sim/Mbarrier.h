@@ -35,6 +35,10 @@ struct Mbarrier {
   /// What the arrivals of the current phase knew, and those of all before.
   Knowledge arriving, visible;
 
+  /// How many phases were complete when each warp of the cluster last saw one
+  /// that it waited for.
+  std::map<unsigned, uint64_t> seen;
+
   /// Whether the phase with this parity, the current one or the one before, is
   /// complete.
   bool isComplete(unsigned parity) const { return (phase & 1) != parity; }

@@ -22,17 +22,31 @@ namespace mamba::sim {
 
 /// Whether the phase that the lane waits for is complete.
 static bool testPhase(Warp &warp, const Inst &inst, unsigned lane,
-                      uint64_t address, const Mbarrier &barrier) {
+                      const Mbarrier &barrier) {
   uint64_t operand = warp.get(inst.ops[inst.address + 1], lane);
-  if (inst.flag2)
-    return barrier.isComplete(operand & 1);
+  return inst.flag2 ? barrier.isComplete(operand & 1)
+                    : getPhaseOfState(operand) < barrier.phase;
+}
+
+/// Looks for waits for phases before the last one. With a parity it is taken to
+/// be the next one of that parity after the last that the warp saw complete.
+static void checkPhase(Warp &warp, const Inst &inst, unsigned lane,
+                       uint64_t address, const Mbarrier &barrier) {
+  uint64_t operand = warp.get(inst.ops[inst.address + 1], lane);
   uint64_t phase = getPhaseOfState(operand);
+  if (inst.flag2) {
+    auto it = barrier.seen.find(warp.clusterWarp);
+    if (it == barrier.seen.end())
+      return;
+    phase = it->second + ((it->second ^ operand) & 1);
+    if (phase > barrier.phase)
+      return; // one that was complete before
+  }
   if (phase > barrier.phase || phase + 1 < barrier.phase)
     warp.report(FindingKind::BarrierMisuse, inst, lane, address,
                 "a wait for phase " + Twine(phase) +
                     " of an mbarrier whose current phase is " +
                     Twine(barrier.phase));
-  return phase < barrier.phase;
 }
 
 /// The lanes whose phase is complete.
@@ -44,21 +58,34 @@ static LaneMask testPhases(Warp &warp, const Inst &inst, LaneMask lanes) {
     Mbarrier *barrier =
         getMbarrier(warp, inst, lane, inst.space, addresses[lane]);
     // Without an object there is nothing to wait for.
-    bool isDone = !barrier;
-    if (barrier &&
-        !(isDone = testPhase(warp, inst, lane, addresses[lane], *barrier))) {
+    bool isDone = !barrier || testPhase(warp, inst, lane, *barrier);
+    if (!isDone) {
       uint64_t offset =
           (addresses[lane] & maskTrailingOnes<uint64_t>(kSharedBits)) -
           kSharedStart;
       // An mbarrier that threads wait for is one of their own block.
       warp.block.cluster.copies.deliverTo(warp.block, offset);
-      isDone = testPhase(warp, inst, lane, addresses[lane], *barrier);
+      isDone = testPhase(warp, inst, lane, *barrier);
     }
     done |= LaneMask(isDone) << lane;
-    if (barrier && isDone && !inst.mode)
+    if (!barrier || !isDone)
+      return;
+    if (warp.block.launch.options.sanitize)
+      barrier->seen[warp.clusterWarp] = barrier->phase;
+    if (!inst.mode)
       warp.knowledge.join(barrier->visible);
   });
   return done;
+}
+
+static void checkPhases(Warp &warp, const Inst &inst, LaneMask lanes) {
+  uint64_t addresses[kLanes];
+  warp.getAddresses(inst, lanes, addresses);
+  forLanes(lanes, [&](unsigned lane) {
+    uint64_t local = addresses[lane] & maskTrailingOnes<uint64_t>(kSharedBits);
+    if (Mbarrier *barrier = warp.block.mbarriers.lookup(local - kSharedStart))
+      checkPhase(warp, inst, lane, addresses[lane], *barrier);
+  });
 }
 
 static void finishWait(Warp &warp, const Inst &inst, LaneMask lanes,
@@ -72,6 +99,8 @@ bool Warp::waitMbarrier(const Inst &inst, LaneMask active, uint64_t &budget) {
     return false;
   if (block.launch.options.sanitize)
     reportUnwritten(inst, lanes);
+  if (block.launch.options.sanitize)
+    checkPhases(*this, inst, lanes);
   LaneMask done = testPhases(*this, inst, lanes);
   bool isDone = (done & lanes) == lanes;
   if (!isDone && inst.flag) {

@@ -14,6 +14,11 @@ namespace mamba::sim {
 
 using namespace atomic;
 
+/// In global memory, sums of f32 flush subnormal numbers.
+static float addFlushed(uint8_t, float old, float value, float) {
+  return flush(computeFloat<float>(Add, flush(old), flush(value), 0));
+}
+
 template <typename T, auto compute, uint8_t operation>
 static void reduce(uint8_t *to, const uint8_t *from, unsigned bytes) {
   for (unsigned i = 0; i < bytes; i += sizeof(T)) {
@@ -74,6 +79,8 @@ Reduction getReduction(uint8_t operation, Type type) {
   case Type::BF16:
     return selectReduction<uint16_t, computeHalf<true>>(operation, true);
   case Type::F32:
+    if (operation == Add)
+      return reduce<float, addFlushed, Add>;
     return selectReduction<float, computeFloat<float>>(operation, true);
   case Type::F64:
     return selectReduction<double, computeFloat<double>>(operation, true);

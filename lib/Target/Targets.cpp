@@ -81,6 +81,14 @@ Expected<const Target &> lookup(StringRef name, ArrayRef<Target> candidates,
 
 } // namespace
 
+int Target::getPtxVersion() const {
+  StringRef version = features;
+  int number = 0;
+  if (!version.consume_front("+ptx") || version.getAsInteger(10, number))
+    return 0;
+  return number;
+}
+
 ArrayRef<Target> getTargets() { return targets; }
 
 Expected<const Target &> lookupTarget(StringRef name) {

@@ -34,7 +34,8 @@ class ArgumentInfo(Structure):
 
     _fields_ = [("name", c_char_p), ("dtype", c_char_p), ("role", c_int),
                 ("result", c_char_p), ("rank", c_size_t), ("shape", POINTER(c_char_p)),
-                ("element_bytes", c_size_t)]
+                ("element_bytes", c_size_t), ("strides", POINTER(c_char_p)),
+                ("alignment", c_size_t)]
 
 
 # Result and arguments of every function; c_int results are statuses.
@@ -55,6 +56,8 @@ _SIGNATURES = {
     "mamba_call_destroy": (None, c_void_p),
     "mamba_call_bind": (c_int, c_void_p, c_char_p, c_void_p, c_char_p, c_size_t,
                         POINTER(c_int64)),
+    "mamba_call_bind_strided": (c_int, c_void_p, c_char_p, c_void_p, c_char_p, c_size_t,
+                                POINTER(c_int64), POINTER(c_int64)),
     "mamba_call_get_shape": (c_int, c_void_p, c_char_p, c_size_t, POINTER(c_int64),
                              POINTER(c_size_t)),
     "mamba_call_get_workspace_size": (c_int, c_void_p, POINTER(c_size_t)),

@@ -55,13 +55,24 @@ def empty(shape, name, _like):
     return numpy.empty(shape, make_dtype(name))
 
 
-def is_dense(array):
-    """Whether kernels take an array as it is."""
-    return array.flags.c_contiguous and array.flags.aligned
+def _strides(array):
+    """In elements; None if some are not whole ones."""
+    if any(stride % array.itemsize for stride in array.strides):
+        return None
+    return tuple(stride // array.itemsize for stride in array.strides)
+
+
+def is_taken(function, argument, array):
+    """Whether an argument of a function takes an array as it is."""
+    if not array.flags.aligned:
+        return False
+    strides = _strides(array)
+    return array.flags.c_contiguous or (
+        strides is not None and function.takes_strides(argument, array.shape, strides))
 
 
 def make_dense(array):
-    """A copy that kernels take."""
+    """A copy that every argument takes."""
     import numpy
     return numpy.array(array, order="C")
 
@@ -72,11 +83,13 @@ def run(function, arrays):
 
     def bind(argument, array):
         prefix = f"{function.name}: argument '{argument.name}': expected a "
-        if not is_dense(array):
+        if not is_taken(function, argument, array):
             raise ArgumentError(f"{prefix}contiguous aligned array, got strides {array.strides}")
         if argument.role != "input" and not array.flags.writeable:
             raise ArgumentError(f"{prefix}writable array")
-        call.bind(argument.name, DeviceArray(array.ctypes.data, dtype_name(array), array.shape))
+        call.bind(argument.name, DeviceArray(
+            array.ctypes.data, dtype_name(array), array.shape,
+            None if array.flags.c_contiguous else _strides(array)))
 
     for name, array in arrays.items():
         if not hasattr(array, "__array_interface__"):

@@ -74,13 +74,16 @@ def empty(shape, name, like):
     return torch.empty(shape, dtype=make_dtype(name), device=like.device)
 
 
-def is_dense(tensor):
-    """Whether kernels take a tensor as it is."""
-    return tensor.is_contiguous() and (not tensor.is_cuda or tensor.data_ptr() % 16 == 0)
+def is_taken(function, argument, tensor):
+    """Whether an argument of a function takes a tensor as it is."""
+    if tensor.is_cuda and tensor.data_ptr() % argument.alignment:
+        return False
+    return tensor.is_contiguous() or function.takes_strides(argument, tensor.shape,
+                                                            tensor.stride())
 
 
 def make_dense(tensor):
-    """A copy that kernels take."""
+    """A copy that every argument takes."""
     import torch
     return tensor.clone(memory_format=torch.contiguous_format)
 
@@ -111,10 +114,13 @@ def run(function, tensors):
     call = function.call()
 
     def bind(name, tensor):
+        strides = None
         if not tensor.is_contiguous():
-            raise ArgumentError(f"{function.name}: argument '{name}': expected a contiguous "
-                                f"tensor, got strides {tuple(tensor.stride())}")
-        call.bind(name, DeviceArray(tensor.data_ptr(), dtype_name(tensor), tensor.shape))
+            strides = tuple(tensor.stride())
+            if function.argument(name).strides is None:
+                raise ArgumentError(f"{function.name}: argument '{name}': expected a contiguous "
+                                    f"tensor, got strides {strides}")
+        call.bind(name, DeviceArray(tensor.data_ptr(), dtype_name(tensor), tensor.shape, strides))
 
     for name, tensor in tensors.items():
         bind(name, tensor)

@@ -4,29 +4,33 @@ from ctypes import byref, c_int64, c_size_t
 from dataclasses import dataclass
 import json
 import os
+import re
 from typing import Mapping, Optional, Tuple, Union
 import weakref
 
 from mamba_mlir._library import ArgumentError, create, library
 
 ROLES = ("input", "output", "inout")
+_MULTIPLE = re.compile(r"mod\((\w+), (\d+)\) == 0")
 _SIZES = [c_int64 * rank for rank in range(8)]  # making a type takes long
 
 
 @dataclass(frozen=True)
 class DeviceArray:
-    """A dense row-major array in device memory that someone else owns; in host
-    memory for bundles of the target cpu.
+    """A row-major array in device memory that someone else owns; in host memory
+    for bundles of the target cpu.
 
-    pointer: its device address, a multiple of 16, or its host address; 0 where
-    only sizes matter.
+    pointer: its device address, a multiple of 16 unless the argument's alignment
+    is another, or its host address; 0 where only sizes matter.
     dtype: "bf16", "f16", "f32", "f64", "i1", "i8" to "i64", "u8" to "u64".
     shape: its sizes in elements.
+    strides: in elements, where there are gaps; the array is dense without.
     """
 
     pointer: int
     dtype: str
     shape: Tuple[int, ...]
+    strides: Optional[Tuple[int, ...]] = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,9 @@ class Argument:
     expression of such ("ceildiv(length, 256)"). Axes with one text have one size.
     role: "input" (read), "output" (written in full), "inout" (updated in place).
     result: the name of the result that an output or inout array becomes.
+    strides: None if the array is dense; else for each axis an int, or the name of a
+    stride that the caller chooses.
+    alignment: what the device address is a multiple of, in bytes.
     """
 
     name: str
@@ -45,19 +52,28 @@ class Argument:
     role: str
     result: Optional[str]
     element_bytes: int
+    strides: Optional[Tuple[Union[int, str], ...]] = None
+    alignment: int = 16
 
     def __str__(self):
         sizes = ", ".join(map(str, self.shape))
         result = f" -> {self.result}" if self.result not in (None, self.name) else ""
-        return f"{self.role} {self.name}: {self.dtype}[{sizes}]{result}"
+        strides = f" strides ({', '.join(map(str, self.strides))})" if self.strides else ""
+        return f"{self.role} {self.name}: {self.dtype}[{sizes}]{strides}{result}"
+
+
+def _numbers(texts, rank):
+    """Integers, or names and expressions as text."""
+    decoded = (texts[axis].decode() for axis in range(rank))
+    return tuple(int(text) if text.isdigit() else text for text in decoded)
 
 
 def _argument(info):
-    shape = (info.shape[axis].decode() for axis in range(info.rank))
-    return Argument(info.name.decode(), info.dtype.decode(),
-                    tuple(int(text) if text.isdigit() else text for text in shape),
+    return Argument(info.name.decode(), info.dtype.decode(), _numbers(info.shape, info.rank),
                     ROLES[info.role], info.result.decode() if info.result else None,
-                    info.element_bytes)
+                    info.element_bytes,
+                    _numbers(info.strides, info.rank) if info.strides else None,
+                    info.alignment)
 
 
 class _Owned:
@@ -82,13 +98,14 @@ class Call:
         self._owned = _Owned(self._handle, library().mamba_call_destroy)
 
     def bind(self, name, array):
-        """Binds a DeviceArray to an argument. ArgumentError if dtype, rank or a
-        static size is another."""
-        shape = array.shape
+        """Binds a DeviceArray to an argument. ArgumentError if dtype, rank, a static
+        size or a static stride is another."""
+        shape, strides = array.shape, array.strides
         rank = len(shape)
         sizes = _SIZES[rank] if rank < len(_SIZES) else c_int64 * rank
-        library().mamba_call_bind(self._handle, name.encode(), array.pointer,
-                                  array.dtype.encode(), rank, sizes(*shape))
+        library().mamba_call_bind_strided(self._handle, name.encode(), array.pointer,
+                                          array.dtype.encode(), rank, sizes(*shape),
+                                          None if strides is None else sizes(*strides))
 
     def shape(self, name):
         """Sizes of the argument or result `name` that follow from the inputs."""
@@ -148,6 +165,8 @@ class Function:
                 break
             constraints.append(text.decode())
         self.constraints = tuple(constraints)
+        matches = map(_MULTIPLE.fullmatch, constraints)
+        self._multiples = {match[1]: int(match[2]) for match in matches if match}
 
     def __repr__(self):
         return f"<mamba_mlir.Function {self.name}({', '.join(a.name for a in self.arguments)})>"
@@ -170,6 +189,18 @@ class Function:
                 return argument
         names = ", ".join(argument.name for argument in self.arguments)
         raise ArgumentError(f"{self.name}: no argument '{name}'; there are {names}")
+
+    def takes_strides(self, argument, shape, strides):
+        """Whether an Argument takes an array with gaps, strides in elements."""
+        if argument.strides is None:
+            return False
+        for size, stride, expected in zip(shape, strides, argument.strides):
+            if size == 1:
+                continue
+            if stride < 0 or (stride != expected if isinstance(expected, int)
+                              else stride % self._multiples.get(expected, 1)):
+                return False
+        return True
 
     def call(self, arrays: Optional[Mapping[str, DeviceArray]] = None):
         """A Call with arrays bound."""
@@ -207,8 +238,9 @@ class Function:
     def __call__(self, **tensors):
         """Queues the function on torch's current stream.
 
-        Takes contiguous CUDA tensors by argument name: every input and inout
-        argument, and outputs that shall not be allocated. Returns a dict of
+        Takes CUDA tensors by argument name: every input and inout argument, and
+        outputs that shall not be allocated. They are contiguous, but for strides
+        that the argument leaves to the caller. Returns a dict of
         tensors by result name; an inout argument is updated in place and
         returned. Neither synchronizes nor records gradients.
 

@@ -277,7 +277,8 @@ def _run(function, arrays):
         if array is None:
             continue
         library = _library_of(array)
-        if not library.is_dense(array) and function.argument(name).role == "input":
+        argument = function.argument(name)
+        if argument.role == "input" and not library.is_taken(function, argument, array):
             array = library.make_dense(array)
         given[name] = array
     return function(**given)

@@ -18,6 +18,17 @@ from mamba_mlir.dispatch import registry  # noqa: E402
 THREE = ctypes.c_uint32 * 3
 
 
+class TensorMap(ctypes.Structure):
+    """fake_tensor_map."""
+
+    _fields_ = [("address", ctypes.c_uint64), ("sizes", ctypes.c_uint64 * 5),
+                ("strides", ctypes.c_uint64 * 4), ("box", ctypes.c_uint16 * 5),
+                ("element_strides", ctypes.c_uint8 * 5), ("rank", ctypes.c_uint8),
+                ("data_type", ctypes.c_uint8), ("interleave", ctypes.c_uint8),
+                ("swizzle", ctypes.c_uint8), ("l2_promotion", ctypes.c_uint8),
+                ("fill", ctypes.c_uint8), ("unused", ctypes.c_uint8 * 27)]
+
+
 class Launch(ctypes.Structure):
     """fake_launch."""
 
@@ -26,7 +37,8 @@ class Launch(ctypes.Structure):
                 ("max_shared_bytes", ctypes.c_uint32), ("non_portable", ctypes.c_uint32),
                 ("device", ctypes.c_int32), ("current_device", ctypes.c_int32),
                 ("num_parameters", ctypes.c_uint32), ("stream", ctypes.c_uint64),
-                ("parameters", ctypes.c_uint64 * 64)]
+                ("parameters", ctypes.c_uint64 * 64), ("num_tensor_maps", ctypes.c_uint32),
+                ("tensor_maps", TensorMap * 4)]
 
 
 class Driver:

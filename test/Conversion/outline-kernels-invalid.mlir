@@ -3,7 +3,7 @@
 // expected-note@+1 {{captured here}}
 func.func @strided(%x: memref<8xf32, strided<[2]>>) {
   %zero = arith.constant 0.0 : f32
-  // expected-error@+1 {{'scf.forall' op expected captured buffers in the identity layout, got 'memref<8xf32, strided<[2]>>'}}
+  // expected-error@+1 {{'scf.forall' op expected captured buffers that are dense but for their leading strides, got 'memref<8xf32, strided<[2]>>'}}
   scf.forall (%i) in (8) {
     memref.store %zero, %x[%i] : memref<8xf32, strided<[2]>>
   } {mapping = [#gpu.block<x>]}

@@ -169,3 +169,32 @@ func.func @host(%x: memref<8xf32>) {
   }
   return
 }
+
+// -----
+
+// Strides that the caller chooses are parameters. Those of rows of whole 16
+// bytes are passed by 8 elements, so that the kernel sees what they are
+// multiples of.
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME:    %[[X:.*]]: memref<?x?x64xbf16, strided<[?, 64, 1]>>, %[[Y:.*]]: memref<?x?xbf16, strided<[?, 1]>>
+// CHECK:         %{{.*}}, %{{.*}}, %{{.*}}:3, %[[PITCH:.*]]:3 = memref.extract_strided_metadata %[[X]]
+// CHECK:         %[[BY8:[a-z0-9_]+]] = arith.divsi %[[PITCH]]#0, %c8
+// CHECK:         %{{.*}}, %{{.*}}, %{{.*}}:2, %[[OTHER:[a-z0-9_]+]]:2 = memref.extract_strided_metadata %[[Y]]
+// CHECK:         args({{.*}}%[[BY8]] : index, {{.*}}%[[OTHER]]#0 : index, %{{[a-z0-9_]+}} : index)
+// CHECK:       gpu.func @rows_kernel(%[[PX:[^:]*]]: memref<bf16>, %[[PY:[^:]*]]: memref<bf16>
+// CHECK:         %[[STRIDE:.*]] = arith.muli %{{.*}}, %c8
+// CHECK:         memref.reinterpret_cast %[[PX]] to offset: [0], sizes: [{{.*}}, 64], strides: [%[[STRIDE]], 64, 1]
+// CHECK:         memref.reinterpret_cast %[[PY]] to offset: [0], sizes: [{{.*}}], strides: [%{{.*}}, 1]
+func.func @rows(%x: memref<?x?x64xbf16, strided<[?, 64, 1]>>,
+                %y: memref<?x?xbf16, strided<[?, 1]>>, %z: memref<?xbf16>) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x?x64xbf16, strided<[?, 64, 1]>>
+  scf.forall (%i) in (%n) {
+    %a = memref.load %x[%i, %c0, %c0] : memref<?x?x64xbf16, strided<[?, 64, 1]>>
+    %b = memref.load %y[%i, %c0] : memref<?x?xbf16, strided<[?, 1]>>
+    %c = arith.addf %a, %b : bf16
+    memref.store %c, %z[%i] : memref<?xbf16>
+  } {mapping = [#gpu.block<x>]}
+  return
+}

@@ -18,7 +18,10 @@ struct Mistake {
 TEST_F(RuntimeTest, RejectsManifests) {
   const Mistake mistakes[] = {
       {"{", "[", "is not JSON"},
-      {R"("version": 1)", R"("version": 2)", ".version: expected 1, got 2"},
+      {R"("version": 1)", R"("version": 3)",
+       ".version: expected an integer from 1 to 2, got 3"},
+      {R"("version": 1)", R"("version": "1")",
+       ".version: expected an integer from 1 to 2"},
       {R"("version": 1,)", "", ": expected a field 'version'"},
       {R"("sm_90a")", "90", ".target: expected a string"},
       {R"("name": "step")", R"("name": "a\u0000b")", "without zero bytes"},

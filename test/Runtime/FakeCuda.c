@@ -14,6 +14,7 @@
 #include <time.h>
 
 enum { MAX_LAUNCHES = 4096, MAX_DEPTH = 8 };
+_Static_assert(sizeof(fake_tensor_map) == 128, "as a CUtensorMap");
 enum { INVALID_VALUE = 1, INVALID_PTX = 218, NOT_FOUND = 500 };
 
 typedef struct {
@@ -28,6 +29,7 @@ typedef struct {
   char name[64];
   module *owner;
   uint32_t num_parameters, max_shared_bytes, non_portable_cluster;
+  uint8_t is_tensor_map[FAKE_PARAMETERS];
 } kernel;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -37,6 +39,7 @@ static fake_launch launches[MAX_LAUNCHES];
 static uint32_t num_launches, num_loads, num_unloads;
 static char failing[64];
 static int failure;
+static uint64_t variable;
 static _Thread_local context *stack[MAX_DEPTH];
 static _Thread_local int depth;
 
@@ -100,6 +103,7 @@ int fake_get_launch(uint32_t index, fake_launch *launch) {
   *launch = launches[index];
   return 1;
 }
+uint64_t fake_variable(void) { return variable; }
 uint32_t fake_num_loads(void) { return num_loads; }
 uint32_t fake_num_unloads(void) { return num_unloads; }
 int fake_depth(void) { return depth; }
@@ -209,8 +213,21 @@ int cuModuleGetFunction(kernel **result, module *owner, const char *name) {
   (*result)->owner = owner;
   const char *end = strchr(start, ')');
   for (const char *p = strstr(start, ".param"); p && p < end;
-       p = strstr(p + 1, ".param"))
+       p = strstr(p + 1, ".param")) {
+    const char *bytes = strstr(p, ".b8");
+    if ((*result)->num_parameters < FAKE_PARAMETERS)
+      (*result)->is_tensor_map[(*result)->num_parameters] =
+          bytes && bytes < p + strcspn(p, ",)");
     ++(*result)->num_parameters;
+  }
+  return 0;
+}
+int cuModuleGetGlobal_v2(uint64_t *address, size_t *bytes, module *owner,
+                         const char *name) {
+  if (owner->owner != current() || !strstr(owner->ptx, name))
+    return NOT_FOUND;
+  *address = variable = 0x7000000 + 0x1000 * (uint64_t)current()->device;
+  *bytes = 128;
   return 0;
 }
 int cuFuncSetAttribute(kernel *function, int attribute, int value) {
@@ -248,10 +265,18 @@ static int record(kernel *function, const uint32_t *grid, const uint32_t *block,
   launch->current_device = current() ? current()->device : -1;
   launch->num_parameters = function->num_parameters;
   launch->stream = (uint64_t)(uintptr_t)stream;
+  int result = 0;
   for (uint32_t i = 0; i < function->num_parameters; ++i)
-    memcpy(&launch->parameters[i], parameters[i], 8);
+    if (!function->is_tensor_map[i])
+      memcpy(&launch->parameters[i], parameters[i], 8);
+    else if (launch->num_tensor_maps == FAKE_TENSOR_MAPS ||
+             (uintptr_t)parameters[i] % 64)
+      result = INVALID_VALUE;
+    else
+      memcpy(&launch->tensor_maps[launch->num_tensor_maps++], parameters[i],
+             sizeof(fake_tensor_map));
   pthread_mutex_unlock(&mutex);
-  return 0;
+  return result;
 }
 
 int cuLaunchKernel(kernel *function, unsigned gridX, unsigned gridY,
@@ -287,4 +312,34 @@ int cuLaunchKernelEx(const config *given, kernel *function, void **parameters,
     return INVALID_VALUE;
   return record(function, given->grid, given->block, given->attributes->cluster,
                 given->shared_bytes, given->stream, parameters);
+}
+
+int cuTensorMapEncodeTiled(fake_tensor_map *map, int data_type, uint32_t rank,
+                           void *address, const uint64_t *sizes,
+                           const uint64_t *strides, const uint32_t *box,
+                           const uint32_t *element_strides, int interleave,
+                           int swizzle, int l2_promotion, int fill) {
+  RETURN_IF_FAILING;
+  if ((uintptr_t)map % 64 || (uintptr_t)address % 16 || !address || rank < 1 ||
+      rank > 5)
+    return INVALID_VALUE;
+  memset(map, 0, sizeof(*map));
+  map->address = (uint64_t)(uintptr_t)address;
+  map->rank = (uint8_t)rank;
+  map->data_type = (uint8_t)data_type;
+  map->interleave = (uint8_t)interleave;
+  map->swizzle = (uint8_t)swizzle;
+  map->l2_promotion = (uint8_t)l2_promotion;
+  map->fill = (uint8_t)fill;
+  for (uint32_t i = 0; i < rank; ++i) {
+    map->sizes[i] = sizes[i];
+    map->box[i] = (uint16_t)box[i];
+    map->element_strides[i] = (uint8_t)element_strides[i];
+    if (i + 1 < rank)
+      map->strides[i] = strides[i];
+    if (!sizes[i] || !box[i] || box[i] > 256 ||
+        (i + 1 < rank && strides[i] % 16))
+      return INVALID_VALUE;
+  }
+  return 0;
 }

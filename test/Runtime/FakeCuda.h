@@ -20,7 +20,17 @@
 extern "C" {
 #endif
 
-enum { FAKE_DEVICES = 4, FAKE_PARAMETERS = 64 };
+enum { FAKE_DEVICES = 4, FAKE_PARAMETERS = 64, FAKE_TENSOR_MAPS = 4 };
+
+/* What cuTensorMapEncodeTiled was called with, in the size of a CUtensorMap. */
+typedef struct {
+  uint64_t address;
+  uint64_t sizes[5], strides[4];
+  uint16_t box[5];
+  uint8_t element_strides[5];
+  uint8_t rank, data_type, interleave, swizzle, l2_promotion, fill;
+  uint8_t unused[27];
+} fake_tensor_map;
 
 typedef struct {
   char kernel[64];
@@ -32,7 +42,10 @@ typedef struct {
   int32_t device, current_device;
   uint32_t num_parameters;
   uint64_t stream;
-  uint64_t parameters[FAKE_PARAMETERS];
+  uint64_t parameters[FAKE_PARAMETERS]; /* 0 for tensor maps */
+  /* The parameters of 128 bytes, in order. */
+  uint32_t num_tensor_maps;
+  fake_tensor_map tensor_maps[FAKE_TENSOR_MAPS];
 } fake_launch;
 
 /* Forgets launches, counts and failures; every device is of sm_90, no context
@@ -44,6 +57,8 @@ void fake_set_capability(int device, int major, int minor);
 /* Gives the device's context another identity, as if made anew. */
 void fake_renew_context(int device);
 uint64_t fake_stream(int device);
+/* The address of the module variable that was looked up last. */
+uint64_t fake_variable(void);
 /* The next calls of a driver function return `code`, until fake_reset. */
 void fake_fail(const char *function, int code);
 

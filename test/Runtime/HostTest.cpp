@@ -77,6 +77,29 @@ TEST_F(HostTest, TakesEmptyArrays) {
   EXPECT_EQ(total, 7);
 }
 
+TEST_F(HostTest, TakesRowsWithGaps) {
+  std::string manifest =
+      replace(kHostManifest, R"(["rows", "columns"],)",
+              R"(["rows", "columns"], "strides": ["x_pitch_0", 1],)");
+  manifest = replace(manifest, R"("sizes": {)",
+                     R"("sizes": {"x_pitch_0": {"argument": "x", "stride": 0},
+                     )");
+  BundlePtr bundle = load(manifest);
+  float memory[7] = {1, 2, 100, 100, 100, 3, 4};
+  float sums[5], total = 0;
+  int64_t sizes[2] = {2, 2}, strides[2] = {5, 1};
+  CallPtr call = makeCall(bundle);
+  EXPECT_EQ(mamba_call_bind_strided(call.get(), "x", memory, "f32", 2, sizes,
+                                    strides),
+            0)
+      << mamba_last_error();
+  EXPECT_EQ(bindHost(call, "total", &total, {}), 0);
+  EXPECT_EQ(bindHost(call, "sums", sums, {1, 5}), 0);
+  EXPECT_EQ(launch(call, 0, 0, 0), 0) << mamba_last_error();
+  EXPECT_EQ(std::vector<float>(sums, sums + 5),
+            std::vector<float>({2, 2, 5, 1, 10}));
+}
+
 TEST_F(HostTest, ChecksArrays) {
   BundlePtr bundle = load(kHostManifest);
   float memory[8] = {}, total = 0;

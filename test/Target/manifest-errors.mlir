@@ -7,7 +7,7 @@ module attributes {gpu.container_module} {
       gpu.return
     }
   }
-  // expected-error @below {{expected argument 1 to be a contiguous memref of a float or integer type, got 'index'}}
+  // expected-error @below {{expected argument 1 to be a contiguous memref of a float or integer type, but for its leading strides, got 'index'}}
   func.func @scalar_argument(%x: memref<?xf32>, %n: index) {
     return
   }
@@ -16,7 +16,7 @@ module attributes {gpu.container_module} {
 // -----
 
 module attributes {gpu.container_module} {
-  // expected-error @below {{expected argument 0 to be a contiguous memref of a float or integer type, got 'memref<?xf32, strided<[2]>>'}}
+  // expected-error @below {{expected argument 0 to be a contiguous memref of a float or integer type, but for its leading strides, got 'memref<?xf32, strided<[2]>>'}}
   func.func @strided(%x: memref<?xf32, strided<[2]>>) {
     return
   }
@@ -207,7 +207,7 @@ module attributes {gpu.container_module} {
   func.func @float_operand(%x: memref<f32>) {
     %c1 = arith.constant 1 : index
     %one = arith.constant 1.0 : f32
-    // expected-error @below {{expected operand 0 to be a memref, an index or an i64, got 'f32'}}
+    // expected-error @below {{expected operand 0 to be a memref, an index, an i64 or a mamba.tensor_map, got 'f32'}}
     gpu.launch_func @kernels::@k blocks in (%c1, %c1, %c1)
         threads in (%c1, %c1, %c1) args(%one : f32)
     return

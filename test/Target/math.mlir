@@ -16,7 +16,9 @@ gpu.module @math {
     %2 = math.exp2 %1 fastmath<afn> : f32
     // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
     %3 = math.exp %2 fastmath<afn> : f32
-    memref.store %3, %p[] : memref<f32>
+    // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
+    %4 = math.log2 %3 fastmath<afn> : f32
+    memref.store %4, %p[] : memref<f32>
     gpu.return
   }
 

@@ -56,7 +56,7 @@ gpu.module @tensors {
 // -----
 
 gpu.module @dynamic_argument {
-  // expected-error @below {{expected argument 1 to be an index, an integer, a float or a memref of rank 0 or static shape, got 'memref<?xf32>'}}
+  // expected-error @below {{expected argument 1 to be an index, an integer, a float, a tensor map or a memref of rank 0 or static shape, got 'memref<?xf32>'}}
   gpu.func @k(%n: index, %p: memref<?xf32>) kernel {
     gpu.return
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LayoutRandom.h"
 #include "mamba/Layout/Distributed.h"
 #include "mamba/Layout/Fragments.h"
 #include "mamba/Layout/SharedMemory.h"
@@ -120,6 +121,44 @@ TEST(SharedLayout, SeveralBoxes) {
     for (uint32_t column = 0; column < 32; ++column)
       EXPECT_EQ(offsets.apply({row, column})[0],
                 column / 8 * 512 + row * 8 + column % 8);
+}
+
+// A tile as mamba-select-tma-layout has it copied: boxes as wide as the swizzle
+// spans, or of 256 elements, one behind the other in memory.
+TEST(SharedLayout, RandomTilesAreWhatTmaWrites) {
+  LayoutRandom random(7);
+  for (unsigned round = 0; round < 200; ++round) {
+    SharedTile tile;
+    tile.elementBytes = 2u << random.below(2);
+    tile.swizzle = kSwizzles[random.below(4)];
+    uint32_t span = getSwizzleSpan(tile.swizzle) / tile.elementBytes;
+    // Rows fill the span at least; without one there is a single row, or one
+    // box of less than 32 bytes.
+    tile.columns = span ? span << random.below(3) : 256u << random.below(3);
+    tile.rows = span ? 1u << random.below(9) : 1;
+    if (!span && random.below(2)) {
+      tile.columns = 16 / tile.elementBytes;
+      tile.rows = 8u << random.below(6);
+    }
+    uint32_t box = std::min(tile.columns, span ? span : 256);
+    uint32_t boxBytes = tile.rows * box * tile.elementBytes;
+    if (boxBytes % 128)
+      continue;
+    LinearLayout offsets = sharedOffsets(tile);
+    for (uint32_t row = 0; row < tile.rows; ++row)
+      for (uint32_t column = 0; column < tile.columns; ++column) {
+        // The swizzle takes bits of the address, which the box's start is part
+        // of: a tile starts at a multiple of 1024 bytes.
+        uint32_t start = column / box * boxBytes;
+        uint32_t linear =
+            start + (row * box + column % box) * tile.elementBytes;
+        uint32_t mask = (1u << unsigned(tile.swizzle)) - 1;
+        uint32_t address = linear ^ (((linear >> 7) & mask) << 4);
+        ASSERT_EQ(offsets.apply({row, column})[0] * tile.elementBytes, address)
+            << "row " << row << " of " << tile.rows << ", column " << column
+            << " of " << tile.columns;
+      }
+  }
 }
 
 TEST(BankConflicts, Wavefronts) {

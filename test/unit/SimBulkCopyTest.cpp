@@ -228,6 +228,9 @@ TEST(SimBulkCopyTest, Reduction) {
   EXPECT_EQ(run.out[7], 1021u);
   run = runBody(replace(body, ".add.u32", ".max.s32"));
   EXPECT_EQ(run.out[7], 1000u);
+  // 1000 and the sources are subnormal as f32, whose sums are flushed.
+  run = runBody(replace(body, ".add.u32", ".add.f32"));
+  EXPECT_EQ(run.out[7], 0u);
 }
 
 TEST(SimBulkCopyTest, ArrivalsOfCopies) {
@@ -262,6 +265,132 @@ st.global.b32 [%rd1], %r3;
                                 "WAIT:\n"));
   expectClean(run);
   EXPECT_EQ(run.out[1], 30u);
+}
+
+/// A ring of two stages: thread 0 copies six pieces of the input, warp 1 moves
+/// them to the output.
+const char *const kRing = R"(setp.eq.u32 %p0, %r0, 0;
+@%p0 mbarrier.init.shared::cta.b64 [%r1], 1;
+@%p0 mbarrier.init.shared::cta.b64 [%r1+8], 1;
+@%p0 mbarrier.init.shared::cta.b64 [%r1+16], 1;
+@%p0 mbarrier.init.shared::cta.b64 [%r1+24], 1;
+@%p0 fence.mbarrier_init.release.cluster;
+bar.sync 0;
+mov.u32 %r2, 0;
+shr.u32 %r3, %r0, 5;
+setp.gt.u32 %p1, %r3, 1;
+@%p1 ret;
+setp.eq.u32 %p1, %r3, 1;
+@%p1 bra CONSUMER;
+@!%p0 ret;
+PRODUCER:
+and.b32 %r4, %r2, 1;
+shl.b32 %r5, %r4, 3;
+add.u32 %r5, %r5, %r1;
+bfe.u32 %r6, %r2, 1, 1;
+xor.b32 %r6, %r6, 1;
+EMPTY:
+mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r5+16], %r6;
+@!%p2 bra EMPTY;
+shl.b32 %r7, %r4, 7;
+add.u32 %r7, %r7, %r1;
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5], 128;
+cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r7+128], [%rd0], 128, [%r5];
+add.s64 %rd0, %rd0, 128;
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p3, %r2, 6;
+@%p3 bra PRODUCER;
+ret;
+CONSUMER:
+and.b32 %r4, %r2, 1;
+shl.b32 %r5, %r4, 3;
+add.u32 %r5, %r5, %r1;
+bfe.u32 %r6, %r2, 1, 1;
+FULL:
+mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r5], %r6;
+@!%p2 bra FULL;
+and.b32 %r7, %r0, 31;
+shl.b32 %r7, %r7, 2;
+shl.b32 %r8, %r4, 7;
+add.u32 %r7, %r7, %r8;
+add.u32 %r7, %r7, %r1;
+ld.shared.b32 %r9, [%r7+128];
+st.global.b32 [%rd1+-128], %r9;
+bar.warp.sync -1;
+and.b32 %r7, %r0, 31;
+setp.eq.u32 %p4, %r7, 0;
+@%p4 mbarrier.arrive.shared::cta.b64 _, [%r5+16];
+add.s64 %rd1, %rd1, 128;
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p3, %r2, 6;
+@%p3 bra CONSUMER;
+)";
+
+TEST(SimBulkCopyTest, Ring) {
+  for (uint64_t seed = 0; seed != 8; ++seed) {
+    TestRun run = runBody(kRing, threads(192, seed));
+    expectClean(run);
+    for (unsigned i = 0; i != 192; ++i)
+      EXPECT_EQ(run.out[i], i);
+  }
+}
+
+TEST(SimBulkCopyTest, RingWithoutSanitizer) {
+  TestOptions options = threads(192);
+  options.sanitize = false;
+  options.countMemory = true;
+  for (options.seed = 0; options.seed != 3; ++options.seed) {
+    TestRun run = runBody(kRing, options);
+    expectClean(run);
+    EXPECT_EQ(run.out[150], 150u);
+    EXPECT_EQ(run.result.counters.globalLoadBytes, 768u);
+    EXPECT_EQ(run.result.counters.globalLoadRequests, 6u);
+    EXPECT_EQ(run.result.counters.globalLoadIdealSectors, 24u);
+  }
+}
+
+TEST(SimBulkCopyTest, CachePolicies) {
+  std::string body = replace(kLoad, "mbarrier::complete_tx::bytes [%r1+128]",
+                             "mbarrier::complete_tx::bytes.L2::cache_hint "
+                             "[%r1+128]");
+  body = replace(body, "128, [%r1];\nWAIT", "128, [%r1], %rd5;\nWAIT");
+  TestRun run = runBody(
+      "createpolicy.fractional.L2::evict_first.b64 %rd5, 1.0;\n" + body);
+  expectClean(run);
+  EXPECT_EQ(run.out[0], 31u);
+  body = replace(kStore, "bulk_group [%rd1], [%r1], 128;",
+                 "bulk_group.L2::cache_hint [%rd1], [%r1], 128, %rd5;");
+  run =
+      runBody("createpolicy.fractional.L2::evict_last.b64 %rd5, 1.0;\n" + body);
+  expectClean(run);
+  EXPECT_EQ(run.out[3], 9u);
+}
+
+TEST(SimBulkCopyTest, RingsWithFaults) {
+  auto check = [](const char *from, const char *to,
+                  std::vector<const char *> parts) {
+    std::string text = runBody(replace(kRing, from, to), threads(192)).text();
+    for (const char *part : parts)
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  // The consumer does not wait for the bytes.
+  check("mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r5], %r6;\n@!%p2 bra "
+        "FULL;",
+        "", {"still writes"});
+  // The producer does not wait for the slot.
+  check("mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r5+16], "
+        "%r6;\n@!%p2 bra EMPTY;",
+        "", {"a copy to bytes that another copy still writes"});
+  // It starts with the wrong parity.
+  check("xor.b32 %r6, %r6, 1;", "",
+        {"deadlock", "for parity 0 of the mbarrier at 0x410"});
+  // The slot is free before all threads have read it.
+  check("bar.warp.sync -1;", "", {"a copy without order after a read"});
+  // A release that is missing.
+  check("@%p4 mbarrier.arrive", "@!%p2 mbarrier.arrive",
+        {"deadlock", "waits for 1 of 1 arrivals"});
+  // Fewer bytes than expected.
+  check("[%rd0], 128", "[%rd0], 112", {"deadlock", "and 16 bytes"});
 }
 
 TEST(SimBulkCopyTest, Prefetch) {

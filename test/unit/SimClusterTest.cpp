@@ -326,6 +326,11 @@ END:
   }
   expectMessage(runBody(body, cluster(2, 2)), FindingKind::OutOfBounds,
                 "a copy to block 2 of a cluster of 2");
+  // Only the block that starts the copy has a fence for its mbarrier.
+  TestRun run =
+      runBody(replace(body, "@%p0 fence", "@%p1 fence"), cluster(4, 4));
+  expectMessage(run, FindingKind::Proxy,
+                "thread (0, 0, 0) of block 0 of the cluster initialized");
 }
 
 } // namespace

@@ -232,6 +232,25 @@ TEST(SimMbarrierTest, PhasesLongGone) {
       "phase 0 of an mbarrier whose current phase is 2");
 }
 
+TEST(SimMbarrierTest, ParitiesLongGone) {
+  // Three phases complete between two waits of the warp.
+  std::string body = init("1") + R"(@%p0 mbarrier.arrive.shared.b64 _, [%r1];
+mbarrier.try_wait.parity.shared.b64 %p1, [%r1], 0;
+@%p0 mbarrier.arrive.shared.b64 _, [%r1];
+@%p0 mbarrier.arrive.shared.b64 _, [%r1];
+@%p0 mbarrier.arrive.shared.b64 _, [%r1];
+mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 1;)";
+  TestRun run = runBody(body);
+  ASSERT_EQ(run.kinds(), std::vector<FindingKind>{FindingKind::BarrierMisuse})
+      << run.text();
+  EXPECT_NE(run.text().find("phase 1 of an mbarrier whose current phase is 4"),
+            std::string::npos)
+      << run.text();
+  // After the first of them it is the last one.
+  body.erase(body.find("@%p0 mbarrier.arrive", body.find("try_wait")), 84);
+  expectClean(runBody(body));
+}
+
 TEST(SimMbarrierTest, Deadlock) {
   std::string loop = init("2") + R"(@%p0 mbarrier.arrive.shared.b64 _, [%r1];
 LOOP:

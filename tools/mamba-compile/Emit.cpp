@@ -176,6 +176,8 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
   pipeline.tf32 = options.tf32;
   for (const std::string &plan : options.plans)
     pipeline.plans.push_back(plan);
+  for (const std::string &pass : options.without)
+    pipeline.without.push_back(pass);
   Error error =
       runPipeline(module, ("lower to " + getStageName(options.stage)).str(),
                   timing, [&](mlir::PassManager &manager) {

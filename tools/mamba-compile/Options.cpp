@@ -8,6 +8,7 @@
 #include "Options.h"
 
 #include "mamba/Driver/CpuTarget.h"
+#include "mamba/Pipelines/Pipelines.h"
 #include "mamba/Version.h"
 
 #include "mlir/IR/AsmState.h"
@@ -89,14 +90,26 @@ static TextFlag
              outputCategory);
 static TextFlag
     scheduleFlag("schedule", "NAME",
-                 "How GPUs compute the chunked scan: auto, three_kernel or\n"
-                 "chunk_parallel (default: auto)",
+                 "How GPUs compute the chunked scan: auto, three_kernel,\n"
+                 "chunk_parallel, fused or segmented (default: auto)",
                  outputCategory);
 static cl::list<std::string>
     planFlag("plan", cl::value_desc("OPERATION=PLAN"),
              cl::desc("A plan instead of the chosen one, for example\n"
                       "chunk_out=#mamba.plan<three_kernel ...>"),
              cl::cat(outputCategory));
+static cl::list<std::string>
+    withoutFlag("without", cl::value_desc("PASS"),
+                cl::desc("Leave a pass out, to see what it does (GPUs):\n"
+                         "mamba-fuse, mamba-share-heads,\n"
+                         "mamba-fold-causal-mask, mamba-rewrite-exp2 or\n"
+                         "mamba-select-tma-layout"),
+                cl::cat(outputCategory));
+static cl::list<std::string>
+    stridedFlag("strided", cl::value_desc("NAME,..."), cl::CommaSeparated,
+                cl::desc("Arguments that may be slices of longer rows: the\n"
+                         "caller chooses the strides of batch and tokens"),
+                cl::cat(outputCategory));
 static BoolFlag tf32Flag("tf32",
                          "Multiply f32 matrices by tensor cores, which round\n"
                          "factors to 11 significant bits (GPUs)",
@@ -334,9 +347,13 @@ static Error parseRun(Options &options) {
     if (flag->isSet())
       return createStringError(Twine(flag == &outputFlag ? "-" : "--") +
                                flag->ArgStr + " contradicts --run");
-  if (!planFlag.empty() || tf32Flag)
-    return createStringError(Twine(tf32Flag ? "--tf32" : "--plan") +
+  if (!planFlag.empty() || tf32Flag || !withoutFlag.empty())
+    return createStringError(Twine(tf32Flag           ? "--tf32"
+                                   : planFlag.empty() ? "--without"
+                                                      : "--plan") +
                              " contradicts --run");
+  if (!stridedFlag.empty())
+    return createStringError("--strided contradicts --run");
   if (options.target->isGpu())
     return createStringError("--run runs on the cpu, got --target=" +
                              options.target->name);
@@ -392,17 +409,26 @@ static Error parseStage(Options &options) {
       return createStringError("--schedule needs the --target of a GPU "
                                "(--list-targets lists them)");
     options.schedule = scheduleFlag;
-    SmallVector<StringRef> names = {"auto", "three_kernel", "chunk_parallel"};
+    SmallVector<StringRef> names = {"auto", "three_kernel", "chunk_parallel",
+                                    "fused", "segmented"};
     if (!llvm::is_contained(names, options.schedule))
       return makeUnknown("--schedule", options.schedule, names);
   }
   if (!planFlag.empty() && !isGpu)
     return createStringError("--plan needs the --target of a GPU "
                              "(--list-targets lists them)");
+  if (!withoutFlag.empty() && !isGpu)
+    return createStringError("--without needs the --target of a GPU "
+                             "(--list-targets lists them)");
+  for (StringRef pass : withoutFlag)
+    if (!llvm::is_contained(getOptionalPasses(), pass))
+      return makeUnknown("--without", pass, getOptionalPasses());
   if (tf32Flag && !isGpu)
     return createStringError("--tf32 needs the --target of a GPU "
                              "(--list-targets lists them)");
   options.tf32 = tf32Flag;
+  options.without.assign(withoutFlag.begin(), withoutFlag.end());
+  options.strided.assign(stridedFlag.begin(), stridedFlag.end());
   options.plans.assign(planFlag.begin(), planFlag.end());
   if (mcpuFlag.isSet() && (isGpu || (options.stage != Stage::Object &&
                                      options.stage != Stage::Bundle)))

@@ -38,6 +38,10 @@ struct Options {
   const Target *target = nullptr;
   Stage stage = Stage::Object;
   std::string schedule = "auto";
+  /// Passes to leave out.
+  std::vector<std::string> without;
+  /// Arguments whose rows may have gaps between them.
+  std::vector<std::string> strided;
   std::vector<std::string> plans;
   bool tf32 = false;
   std::string output;

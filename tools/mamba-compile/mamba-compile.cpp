@@ -14,6 +14,7 @@
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 #include "mamba/Driver/CpuTarget.h"
+#include "mamba/Driver/Strided.h"
 #include "mamba/Target/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -82,6 +83,8 @@ static Error compile(mlir::MLIRContext &context, const Options &options,
       makeModule(context, options, sources);
   if (!module)
     return module.takeError();
+  if (Error error = markStrided(**module, options.strided))
+    return error;
   inputScope.stop();
   if (options.action == Options::Action::Run)
     return runModule(**module, options, timing);

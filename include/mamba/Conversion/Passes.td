@@ -30,12 +30,15 @@ def OutlineKernelsPass : Pass<"mamba-outline-kernels", "mlir::ModuleOp"> {
     The parameters are, in this order:
 
     * one base pointer for each captured buffer, as a `memref` of rank 0.
-      Buffers are arguments of the function or `memref.alloc`s in it, in the
-      identity layout. The kernel rebuilds the buffer from the pointer and the
-      sizes. Views of buffers are rebuilt inside too. The parameter keeps the
-      argument's `mamba.name`;
+      Buffers are arguments of the function or `memref.alloc`s in it, dense but
+      for leading strides of an argument. The kernel rebuilds the buffer from
+      the pointer and the sizes. Views of buffers are rebuilt inside too. The
+      parameter keeps the argument's `mamba.name`;
     * each captured value of type `index`, each trip count that the block id
-      is divided by, and each dynamic size of a buffer, every one only once.
+      is divided by, and each dynamic size of a buffer, every one only once;
+    * each dynamic leading stride of an argument. Where dense rows are whole 16
+      bytes, strides must be, too; they are passed by 16 bytes, so that the
+      kernel sees what they are multiples of.
 
     Constants, minima (a later pass reads the bound of a tile's size from
     them) and pure operations whose result is not of type `index` are evaluated
@@ -332,6 +335,72 @@ def StageCopiesPass : Pass<"mamba-stage-copies", "mlir::gpu::GPUModuleOp"> {
   ];
 }
 
+def SelectTmaLayoutPass : Pass<"mamba-select-tma-layout", "mlir::ModuleOp"> {
+  let summary = "Let the copy engine fetch the tiles that a tensor map can describe";
+  let description = [{
+    On targets with tensor maps (TMA: sm_90a and newer), a `mamba.async_copy` in
+    a kernel with `mamba.vectorized` becomes a `mamba.tensor_copy`, which one
+    thread starts for the whole tile, if a tensor map of at most five dimensions
+    gives the same tile:
+
+    * The tile is part of a tensor that starts at an argument, of 16- or 32-bit
+      elements, in whole rows; strides, and the start of a row, are known to be
+      multiples of 16 bytes. Static factors of dynamic sizes count.
+    * A copy is a box of at most 256 elements in each dimension. Its rows are as
+      long as the swizzle's span; longer rows take several boxes, side by side.
+      Without a swizzle, rows have up to 256 elements a box.
+    * Elements past the tile's end are past the map's sizes, and therefore zero,
+      as `mamba.async_copy` leaves them. The sizes are chosen for that: if the
+      tile has `min(64, n - i)` rows from row `i` on, the map's tensor has `n`
+      rows, whatever the memory has. If a tile is `min(128, n - 128 * c)`
+      elements of row `c` of a tensor with contiguous rows of 128, the map joins
+      both dimensions to one of `n` elements.
+    * It is copied in the kernel itself or in `scf.for` loops.
+
+    Other copies stay, with a remark that says why. The map becomes a parameter
+    of the kernel, one for all copies that it serves, and a `mamba.tensor_map`
+    before each launch. Kernels that the module does not launch stay as they
+    are.
+
+    Before:
+
+    ```mlir
+    gpu.launch_func @kernels::@k .. args(%p : memref<bf16>, %b : index, %t : index)
+
+    gpu.func @k(%p: memref<bf16> {mamba.name = "x"}, %b: index, %t: index) kernel .. {
+      %x = memref.reinterpret_cast %p to offset: [0], sizes: [%b, %t, 64], strides: [%s, 64, 1] : ..
+      %rows = affine.min affine_map<(d0)[s0] -> (128, s0 - d0)>(%i)[%t]
+      %tile = memref.subview %x[%j, %i, 0] [1, %rows, 64] [1, 1, 1] : ..
+      mamba.async_copy %tile to %to : .., memref<128x64xbf16, ..>
+    ```
+
+    After:
+
+    ```mlir
+    %map = mamba.tensor_map %p[%c0] sizes(%b, %t, %c64) strides(%t64, %c64, %c1)
+        : memref<bf16> -> !nvgpu.tensormap.descriptor<tensor = memref<1x128x64xbf16, 3>,
+            swizzle = swizzle_128b, l2promo = l2promo_128b, oob = zero, interleave = none>
+    gpu.launch_func @kernels::@k .. args(.., %map : ..)
+
+    gpu.func @k(%p: memref<bf16> {mamba.name = "x"}, %b: index, %t: index, %map: ..) kernel .. {
+      mamba.tensor_copy %map[%j, %i, %c0] to %to : .. to memref<128x64xbf16, ..>
+    ```
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"sm_90a\"",
+           "Target of the code: tensor maps need sm_90a or newer">
+  ];
+  let statistics = [
+    Statistic<"numCopies", "copies", "Copies by tensor map">,
+    Statistic<"numRefused", "refused", "Copies that no tensor map describes">,
+    Statistic<"numMaps", "maps", "Tensor maps">
+  ];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mamba::MambaDialect",
+    "mlir::nvgpu::NVGPUDialect"
+  ];
+}
+
 def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
   let summary = "Copy the tiles of a loop some iterations ahead";
   let description = [{
@@ -346,6 +415,17 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
     A `memref.load` from global memory that no operation writes, at a place that
     depends on the induction variable only, moves one iteration ahead in the
     same loops, into a loop-carried value.
+
+    Copies by tensor map (`mamba.tensor_copy`) report to mbarriers instead, one
+    for each stage: the first thread announces the bytes of all tiles of an
+    iteration and starts their copies, and all threads wait until the phase of
+    the stage's mbarrier is complete. Threads carry the stage and the parity of
+    the phase, also round the loops outside, so that a loop that runs again goes
+    on with the next stage. The `gpu.barrier` of each iteration, which says that
+    the tiles of the previous one are free, stays. A group of such copies that is
+    in no pipelined loop has one mbarrier. mbarriers are initialized, and the
+    maps prefetched, at the start of the kernel. Groups may have copies of both
+    kinds; without any by threads, nothing waits for them.
 
     After (S = 3; before: see `mamba-stage-copies`):
 
@@ -366,6 +446,34 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
       scf.yield %r, (%stage + 1) mod 3
     }
     ```
+
+    After, with a tensor map (before: see `mamba-select-tma-layout`):
+
+    ```mlir
+    %barriers = nvgpu.mbarrier.create -> <memorySpace = .., num_barriers = 3>
+    %is_first = %thread == %c0
+    scf.if %is_first {
+      nvgpu.tma.prefetch.descriptor %map
+      nvgpu.mbarrier.init %barriers[0], %c1   // and 1, 2
+      nvvm.fence.mbarrier.init
+    }
+    gpu.barrier
+    ...
+    scf.for %k = %lb to %n step %c64 iter_args(%acc = .., %stage = %c0, %phase = %false) {
+      nvgpu.mbarrier.try_wait.parity %barriers[%stage], %phase, %ticks
+      gpu.barrier
+      %free = (%stage - 1) mod 3
+      scf.if %k + 2 * %c64 < %n {
+        scf.if %is_first {
+          nvgpu.mbarrier.arrive.expect_tx %barriers[%free], %c8192
+          mamba.tensor_copy %map[%k + 128, %c0] to %buffer[%free], %barriers[%free]
+        }
+      }
+      ...
+      %wraps = %stage == %c2
+      scf.yield %r, (%stage + 1) mod 3, %phase xor %wraps
+    }
+    ```
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "3",
@@ -378,8 +486,8 @@ def PipelinePass : Pass<"mamba-pipeline", "mlir::gpu::GPUModuleOp"> {
   ];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
-    "mlir::memref::MemRefDialect", "mlir::nvgpu::NVGPUDialect",
-    "mlir::scf::SCFDialect", "mamba::MambaDialect"
+    "mlir::memref::MemRefDialect", "mlir::NVVM::NVVMDialect",
+    "mlir::nvgpu::NVGPUDialect", "mlir::scf::SCFDialect", "mamba::MambaDialect"
   ];
 }
 

@@ -19,6 +19,8 @@
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
 #include "mamba/Layout/SharedMemory.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -54,6 +56,12 @@ int64_t getStageBytes(mlir::MemRefType type, int64_t swizzle);
 
 /// The bytes of a staged buffer of `type`, all stages together.
 int64_t getStagedBytes(mlir::MemRefType type, int64_t swizzle);
+
+/// The bytes of a staged buffer with what aligning the next one costs.
+int64_t getPaddedBytes(mlir::memref::AllocOp alloc);
+
+/// The bytes of all buffers of a block.
+int64_t getBufferBytes(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace mamba
 

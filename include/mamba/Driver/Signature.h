@@ -46,6 +46,8 @@ struct Parameter {
   std::string name;
   Dtype dtype = Dtype::F32;
   std::vector<Dimension> dims;
+  /// `mamba.pitches`: so many leading strides are the caller's.
+  unsigned pitches = 0;
 
   /// "[batch, length, heads, 64]"; "?" for a dynamic size without label.
   std::string describeShape() const;

@@ -16,9 +16,19 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <string>
 
 namespace mamba {
+
+/// The passes that a pipeline can leave out.
+inline llvm::ArrayRef<llvm::StringRef> getOptionalPasses() {
+  static constexpr llvm::StringRef kPasses[] = {
+      "mamba-fuse", "mamba-share-heads", "mamba-fold-causal-mask",
+      "mamba-rewrite-exp2", "mamba-select-tma-layout"};
+  return kPasses;
+}
 
 struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> target{
@@ -28,8 +38,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init("sm_90a")};
   Option<std::string> schedule{
       *this, "schedule",
-      llvm::cl::desc("how GPUs compute the chunked scan: auto, three_kernel or "
-                     "chunk_parallel"),
+      llvm::cl::desc("how GPUs compute the chunked scan: auto, three_kernel, "
+                     "chunk_parallel, fused or segmented"),
       llvm::cl::init("auto")};
   Option<bool> tf32{
       *this, "tf32",
@@ -39,6 +49,16 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "plan",
       llvm::cl::desc("plans to use instead of the chosen ones, "
                      "OPERATION=#mamba.plan<...>")};
+  ListOption<std::string> without{
+      *this, "without",
+      llvm::cl::desc("passes to leave out, to see what they do: mamba-fuse, "
+                     "mamba-share-heads, mamba-fold-causal-mask, "
+                     "mamba-rewrite-exp2 or mamba-select-tma-layout")};
+
+  /// Whether the pass of that name is to run.
+  bool has(llvm::StringRef pass) const {
+    return !llvm::is_contained(llvm::ArrayRef<std::string>(without), pass);
+  }
 };
 
 /// Model level to planned tile programs: `scf.forall` over blocks of mamba

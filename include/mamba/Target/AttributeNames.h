@@ -16,9 +16,18 @@ namespace mamba {
 inline constexpr llvm::StringLiteral kSharedBytesAttrName =
     "mamba.shared_bytes";
 
+/// Integer on an `nvgpu.mbarrier.create`: the offset of the first mbarrier in
+/// the dynamic shared memory, in bytes.
+inline constexpr llvm::StringLiteral kSharedOffsetAttrName =
+    "mamba.shared_offset";
+
 /// Array of strings on a host function: what it assumes about the sizes of its
 /// arguments. Copied into the manifest as it is.
 inline constexpr llvm::StringLiteral kConstraintsAttrName = "mamba.constraints";
+
+/// Integer on a tensor argument of a host function: the caller chooses the
+/// strides of so many leading axes; behind them the array is dense.
+inline constexpr llvm::StringLiteral kPitchesAttrName = "mamba.pitches";
 
 } // namespace mamba
 

@@ -63,9 +63,10 @@ def WriteBundlePass : Pass<"mamba-write-bundle", "::mlir::ModuleOp"> {
   let description = [{
     Leaves the module as it is. Every public `func.func` takes memrefs, returns
     nothing and has one block of index arithmetic (`arith`, `affine.apply`,
-    `affine.min`, `affine.max`, `memref.dim`), function-level `memref.alloc`s
-    (the workspace) and `gpu.launch_func`s of serialized kernels. Anything that
-    a manifest cannot express is an error at the operation.
+    `affine.min`, `affine.max`, `memref.dim`, strides of arguments), tensor maps
+    (`mamba.tensor_map`), function-level `memref.alloc`s (the workspace) and
+    `gpu.launch_func`s of serialized kernels. Anything that a manifest cannot
+    express is an error at the operation.
 
     Before:
 

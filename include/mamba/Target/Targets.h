@@ -54,6 +54,10 @@ struct Target {
   int64_t smCount = 0;
 
   bool isGpu() const { return !chip.empty(); }
+  /// Copies by tensor maps (TMA) came with clusters.
+  bool hasTensorMaps() const { return limits.clusterSize > 1; }
+  /// The PTX version in `features`, 86 for 8.6; 0 without one.
+  int getPtxVersion() const;
 };
 
 /// All targets, "cpu" last.

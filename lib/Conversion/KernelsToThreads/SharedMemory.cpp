@@ -24,6 +24,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -36,6 +37,7 @@ using namespace mamba;
 namespace {
 
 constexpr int64_t kAlignment = 16; // of the widest access
+constexpr int64_t kMbarrierBytes = 8;
 
 struct SharedBuffer {
   Operation *alloc;
@@ -43,6 +45,7 @@ struct SharedBuffer {
   int64_t bytes = 0, alignment = kAlignment;
   int64_t firstUse = -1, lastUse = -1; // in program order
   Operation *first = nullptr;          // whose number `firstUse` is
+  bool isFetched = false;              // written by the copy engine
   ByteRange range = {};
 
   bool isUsed() const { return firstUse >= 0; }
@@ -158,6 +161,7 @@ void Placer::findLifetime(SharedBuffer &buffer, Value memref) {
       findLifetime(buffer, loop.getTiedLoopResult(&use));
       continue;
     }
+    buffer.isFetched |= isa<nvgpu::TmaAsyncLoadOp>(user);
     addUse(buffer, user);
   }
 }
@@ -176,6 +180,9 @@ bool Placer::mayOverlap(const SharedBuffer &lhs,
     return false;
   if (!hasBarriers)
     return true;
+  // A barrier does not order a thread's writes before those of the copy engine.
+  if (lhs.isFetched != rhs.isFetched)
+    return false;
   bool inOrder = lhs.lastUse < rhs.firstUse;
   const SharedBuffer &before = inOrder ? lhs : rhs;
   const SharedBuffer &after = inOrder ? rhs : lhs;
@@ -191,6 +198,21 @@ bool Placer::mayOverlap(const SharedBuffer &lhs,
     return false;
   Operation *loop = findCommonLoop(before.first, after.first);
   return !loop || hasBarrier(order.lookup(loop).first, before);
+}
+
+/// The first place for `bytes` between the ranges.
+static int64_t findGap(SmallVector<ByteRange> &taken, int64_t bytes,
+                       int64_t alignment) {
+  llvm::sort(taken, [](const ByteRange &lhs, const ByteRange &rhs) {
+    return lhs.begin < rhs.begin;
+  });
+  int64_t begin = 0;
+  for (const ByteRange &range : taken) {
+    if (begin + bytes <= range.begin)
+      break;
+    begin = std::max<int64_t>(begin, llvm::alignTo(range.end, alignment));
+  }
+  return begin;
 }
 
 LogicalResult Placer::assignRanges() {
@@ -210,20 +232,23 @@ LogicalResult Placer::assignRanges() {
     for (SharedBuffer *other : placed)
       if (!mayOverlap(buffer, *other))
         taken.push_back(other->range);
-    llvm::sort(taken, [](const ByteRange &lhs, const ByteRange &rhs) {
-      return lhs.begin < rhs.begin;
-    });
-    int64_t begin = 0;
-    for (const ByteRange &range : taken) {
-      if (begin + buffer.bytes <= range.begin)
-        break;
-      begin =
-          std::max<int64_t>(begin, llvm::alignTo(range.end, buffer.alignment));
-    }
+    int64_t begin = findGap(taken, buffer.bytes, buffer.alignment);
     buffer.range = {begin, begin + buffer.bytes};
     total = std::max(total, buffer.range.end);
     placed.push_back(&buffer);
   }
+  // mbarriers are in use as long as the kernel runs.
+  SmallVector<ByteRange> taken = llvm::map_to_vector(
+      placed, [](SharedBuffer *buffer) { return buffer->range; });
+  kernel.walk([&](nvgpu::MBarrierCreateOp create) {
+    int64_t bytes =
+        create.getBarriers().getType().getNumBarriers() * kMbarrierBytes;
+    int64_t begin = findGap(taken, bytes, kMbarrierBytes);
+    create->setAttr(kSharedOffsetAttrName,
+                    Builder(kernel).getI64IntegerAttr(begin));
+    taken.push_back({begin, begin + bytes});
+    total = std::max(total, begin + bytes);
+  });
   total = llvm::alignTo(total, kAlignment);
   if (total <= maxBytes) {
     kernel->setAttr(kSharedBytesAttrName,

@@ -87,6 +87,9 @@ static bool isCheap(Operation *op) {
 static bool canCut(Operation *op) {
   if (op->getNumResults() != 1 || !isa<VectorType>(op->getResult(0).getType()))
     return false;
+  // What a loop carries changes threads as a whole, and once it is narrow.
+  if (isa<arith::TruncFOp>(op) && isa<BlockArgument>(op->getOperand(0)))
+    return false;
   if (isa<vector::BroadcastOp, vector::TransposeOp>(op))
     return true;
   return OpTrait::hasElementwiseMappableTraits(op) && isMemoryEffectFree(op);

@@ -7,6 +7,7 @@
 
 #include "mamba/Conversion/StagedBuffers.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -53,4 +54,21 @@ nvgpu::DeviceAsyncCreateGroupOp mamba::createCopyGroup(OpBuilder &builder,
   // (docs/upstream-workarounds.md).
   group->setAttr("mamba.group", builder.getUnitAttr());
   return group;
+}
+
+int64_t mamba::getPaddedBytes(memref::AllocOp alloc) {
+  int64_t bytes = getStagedBytes(alloc.getType(), getSwizzle(alloc));
+  return llvm::alignTo(bytes, kStagedAlignment);
+}
+
+int64_t mamba::getBufferBytes(gpu::GPUFuncOp kernel) {
+  int64_t bytes = 0;
+  kernel.walk([&](memref::AllocOp alloc) {
+    MemRefType type = alloc.getType();
+    if (isStagedBuffer(alloc))
+      bytes += getPaddedBytes(alloc);
+    else if (type.hasStaticShape() && type.getElementType().isIntOrFloat())
+      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  });
+  return bytes;
 }

@@ -6,12 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Captures.h"
+#include "mamba/Dialect/Mamba/IR/Pitches.h"
 #include "mamba/Dialect/Mamba/IR/SizeNames.h"
 
-#include "mamba/Dialect/Mamba/IR/SizeNames.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -55,6 +54,22 @@ OpFoldResult Captures::sizeOf(Value buffer, int64_t dim) {
   return memref::DimOp::create(builder, loop.getLoc(), buffer, dim).getResult();
 }
 
+std::pair<Value, int64_t> Captures::strideOf(Value buffer, int64_t dim) {
+  int64_t unit = getPitchUnit(cast<MemRefType>(buffer.getType()));
+  Value &stride = strides[{buffer, dim}];
+  if (!stride) {
+    OpBuilder builder(loop);
+    Location loc = loop.getLoc();
+    stride = memref::ExtractStridedMetadataOp::create(builder, loc, buffer)
+                 .getStrides()[dim];
+    if (unit != 1)
+      stride = arith::DivSIOp::create(
+          builder, loc, stride,
+          arith::ConstantIndexOp::create(builder, loc, unit));
+  }
+  return {stride, unit};
+}
+
 void Captures::hoistSizes() {
   SmallVector<memref::DimOp> dimOps;
   loop.getRegion().walk([&](memref::DimOp dimOp) {
@@ -93,8 +108,9 @@ LogicalResult Captures::refuse(Value value, StringRef expected) {
 
 LogicalResult Captures::add(Value value) {
   if (isBuffer(value)) {
-    if (!cast<MemRefType>(value.getType()).getLayout().isIdentity())
-      return refuse(value, "captured buffers in the identity layout");
+    if (!getNumPitches(cast<MemRefType>(value.getType())))
+      return refuse(value, "captured buffers that are dense but for their "
+                           "leading strides");
     buffers.insert(value);
     return success();
   }
@@ -154,7 +170,13 @@ void Captures::addSizes() {
     return lhs.getDefiningOp()->isBeforeInBlock(rhs.getDefiningOp());
   });
   buffers.insert(sorted.begin(), sorted.end());
-  for (Value buffer : buffers)
-    for (int64_t dim : llvm::seq(cast<MemRefType>(buffer.getType()).getRank()))
+  for (Value buffer : buffers) {
+    auto type = cast<MemRefType>(buffer.getType());
+    for (int64_t dim : llvm::seq(type.getRank()))
       addIndex(sizeOf(buffer, dim));
+    if (type.getLayout().isIdentity())
+      continue;
+    for (int64_t dim : llvm::seq(*getNumPitches(type)))
+      addIndex(strideOf(buffer, dim).first);
+  }
 }

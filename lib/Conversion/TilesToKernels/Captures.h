@@ -32,11 +32,15 @@ public:
   /// constants need not be passed.
   void addIndex(mlir::OpFoldResult value);
 
-  /// Adds the dynamic sizes of all buffers; the last step.
+  /// Adds the dynamic sizes and strides of all buffers; the last step.
   void addSizes();
 
   /// Size `dim` of a buffer, as the launching function sees it.
   mlir::OpFoldResult sizeOf(mlir::Value buffer, int64_t dim);
+
+  /// Dynamic stride `dim` of a buffer that is not dense, as the launching
+  /// function sees it: how often it has the returned number.
+  std::pair<mlir::Value, int64_t> strideOf(mlir::Value buffer, int64_t dim);
 
   /// The buffers, in the function's order.
   llvm::ArrayRef<mlir::Value> getBuffers() const {
@@ -74,6 +78,7 @@ private:
   llvm::MapVector<Key, mlir::Value> indices;
   llvm::SetVector<mlir::Value> indexValues;
   llvm::SetVector<mlir::Operation *> recomputed;
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> strides;
 };
 
 } // namespace mamba

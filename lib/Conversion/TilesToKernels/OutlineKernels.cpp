@@ -15,6 +15,7 @@
 #include "mamba/Conversion/Passes.h"
 #include "mamba/Dialect/Mamba/IR/BlockLoops.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/IR/Pitches.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -155,9 +156,11 @@ gpu::GPUFuncOp Outliner::createKernel(scf::ForallOp loop, Captures &captures,
   return kernel;
 }
 
-/// The buffer behind base pointer `param`: row-major in its sizes.
+/// The buffer behind base pointer `param`: row-major in its sizes, but for the
+/// leading strides, which are given.
 static Value rebuildBuffer(OpBuilder &builder, Location loc, Value param,
-                           MemRefType type, ArrayRef<OpFoldResult> sizes) {
+                           MemRefType type, ArrayRef<OpFoldResult> sizes,
+                           ArrayRef<Value> pitches) {
   if (type.getRank() == 0)
     return param;
   SmallVector<int64_t> known = type.getStridesAndOffset().first;
@@ -165,6 +168,10 @@ static Value rebuildBuffer(OpBuilder &builder, Location loc, Value param,
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
     if (!ShapedType::isDynamic(known[dim])) {
       strides[dim] = builder.getIndexAttr(known[dim]);
+      continue;
+    }
+    if (dim < static_cast<int64_t>(pitches.size())) {
+      strides[dim] = pitches[dim];
       continue;
     }
     auto toValue = [&](OpFoldResult value) {
@@ -237,7 +244,16 @@ void Outliner::fillKernel(gpu::GPUFuncOp kernel, scf::ForallOp loop,
           type.isDynamicDim(dim)
               ? inKernel(captures.sizeOf(buffer, dim))
               : OpFoldResult(builder.getIndexAttr(type.getDimSize(dim))));
-    mapping.map(buffer, rebuildBuffer(builder, loc, param, type, sizes));
+    SmallVector<Value> pitches;
+    if (!type.getLayout().isIdentity())
+      for (int64_t dim : llvm::seq(*mamba::getNumPitches(type))) {
+        auto [stride, unit] = captures.strideOf(buffer, dim);
+        pitches.push_back(builder.createOrFold<arith::MulIOp>(
+            loc, mapping.lookup(stride),
+            arith::ConstantIndexOp::create(builder, loc, unit)));
+      }
+    mapping.map(buffer,
+                rebuildBuffer(builder, loc, param, type, sizes, pitches));
   }
   for (Operation *op : captures.getRecomputed())
     builder.clone(*op, mapping);

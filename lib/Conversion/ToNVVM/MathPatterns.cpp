@@ -242,6 +242,8 @@ Value expand(Emitter &e, math::LogOp op) {
   return log(e, op.getOperand(), /*toBase2=*/false);
 }
 Value expand(Emitter &e, math::Log2Op op) {
+  if (arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
+    return e.intrinsic("llvm.nvvm.lg2.approx.f", op.getOperand());
   return log(e, op.getOperand(), /*toBase2=*/true);
 }
 Value expand(Emitter &e, math::Log1pOp op) { return log1p(e, op.getOperand()); }

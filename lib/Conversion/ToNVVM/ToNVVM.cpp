@@ -7,6 +7,7 @@
 
 #include "MathPatterns.h"
 #include "NvgpuPatterns.h"
+#include "TmaPatterns.h"
 #include "VectorPatterns.h"
 #include "mamba/Conversion/ToNVVM/Passes.h"
 #include "mamba/Target/AttributeNames.h"
@@ -44,6 +45,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -54,7 +56,6 @@ namespace mamba {
 
 namespace {
 
-constexpr llvm::StringLiteral sharedGlobalName = "mamba_shared";
 constexpr unsigned warpSize = 32;
 
 /// Upstream turns gpu.dynamic_shared_memory into a static array of one byte of
@@ -74,7 +75,7 @@ struct LowerDynamicSharedMemory
       return rewriter.notifyMatchFailure(op, "expected a convertible type");
     Value base = LLVM::AddressOfOp::create(
         rewriter, loc, LLVM::LLVMPointerType::get(op.getContext(), 3),
-        sharedGlobalName);
+        kSharedGlobalName);
     Value bytes =
         NVVM::DynamicSmemSize::create(rewriter, loc, rewriter.getI32Type());
     bytes = LLVM::ZExtOp::create(rewriter, loc, getIndexType(), bytes);
@@ -98,29 +99,72 @@ struct FoldSubgroupSize : OpRewritePattern<gpu::SubgroupSizeOp> {
   }
 };
 
+bool usesShared(Operation *parent) {
+  return parent
+      ->walk([](Operation *op) {
+        return isa<gpu::DynamicSharedMemoryOp, nvgpu::MBarrierCreateOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult checkKernel(gpu::GPUFuncOp kernel) {
   for (auto [index, type] : llvm::enumerate(kernel.getArgumentTypes())) {
     auto memref = dyn_cast<MemRefType>(type);
     bool isPointer =
         memref && memref.hasStaticShape() && memref.getLayout().isIdentity();
-    if (!isPointer && !type.isIntOrIndexOrFloat())
+    if (!isPointer && !type.isIntOrIndexOrFloat() &&
+        !isa<nvgpu::TensorMapDescriptorType>(type))
       return kernel.emitOpError("expected argument ")
              << index
-             << " to be an index, an integer, a float or a memref of rank 0 or "
-                "static shape, got "
+             << " to be an index, an integer, a float, a tensor map or a "
+                "memref "
+                "of rank 0 or static shape, got "
              << type;
   }
-  bool usesShared = kernel
-                        ->walk([](gpu::DynamicSharedMemoryOp) {
-                          return WalkResult::interrupt();
-                        })
-                        .wasInterrupted();
-  if (usesShared && !kernel->hasAttrOfType<IntegerAttr>(kSharedBytesAttrName))
+  if (usesShared(kernel) &&
+      !kernel->hasAttrOfType<IntegerAttr>(kSharedBytesAttrName))
     return kernel.emitOpError("expected the integer attribute '")
            << kSharedBytesAttrName
            << "', because the kernel uses dynamic shared "
            << "memory";
   return success();
+}
+
+/// The numbers of the parameters that are tensor maps, by the kernel's name.
+using TensorMapParameters = llvm::StringMap<SmallVector<unsigned>>;
+
+TensorMapParameters findTensorMapParameters(gpu::GPUModuleOp module) {
+  TensorMapParameters found;
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>())
+    for (auto [number, type] : llvm::enumerate(kernel.getArgumentTypes()))
+      if (isa<nvgpu::TensorMapDescriptorType>(type))
+        found[kernel.getName()].push_back(number);
+  return found;
+}
+
+/// A tensor map is passed as it is: the pointer becomes the address of the
+/// parameter. (Upstream drops `llvm.byval` and refuses `nvvm.grid_constant` on
+/// a gpu.func.)
+void passTensorMaps(gpu::GPUModuleOp module,
+                    const TensorMapParameters &tensorMaps) {
+  constexpr int64_t bytes = 128, alignment = 64;
+  Builder b(module.getContext());
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    auto it = tensorMaps.find(function.getName());
+    if (it == tensorMaps.end())
+      continue;
+    for (unsigned number : it->second) {
+      function.setArgAttr(
+          number, LLVM::LLVMDialect::getByValAttrName(),
+          TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), bytes)));
+      function.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(),
+                          b.getI64IntegerAttr(alignment));
+      function.setArgAttr(number, NVVM::NVVMDialect::getGridConstantAttrName(),
+                          b.getUnitAttr());
+    }
+  }
 }
 
 /// Emits an error for the first operation of each name that `isLowered`
@@ -143,12 +187,12 @@ LogicalResult checkLowered(gpu::GPUModuleOp module, StringRef target,
 }
 
 void createSharedGlobal(gpu::GPUModuleOp module) {
-  if (module.lookupSymbol(sharedGlobalName))
+  if (module.lookupSymbol(kSharedGlobalName))
     return;
   auto builder = OpBuilder::atBlockBegin(module.getBody());
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
   LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
-                         LLVM::Linkage::External, sharedGlobalName,
+                         LLVM::Linkage::External, kSharedGlobalName,
                          /*value=*/Attribute(), /*alignment=*/1024,
                          /*addrSpace=*/3);
 }
@@ -184,10 +228,11 @@ void addCleanupPasses(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void populatePatterns(LLVMTypeConverter &converter,
-                      RewritePatternSet &patterns) {
+void populatePatterns(LLVMTypeConverter &converter, RewritePatternSet &patterns,
+                      const Target &target) {
   patterns.add<LowerDynamicSharedMemory>(converter, /*benefit=*/10);
   populateNvgpuPatterns(converter, patterns);
+  populateTmaPatterns(converter, patterns, target.getPtxVersion() >= 86);
   populateVectorRegisterPatterns(converter, patterns);
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
@@ -212,11 +257,12 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
       module.emitError(llvm::toString(known.takeError()));
       return signalPassFailure();
     }
-    if (failed(lower(module, known->name)))
+    if (failed(lower(module, *known)))
       signalPassFailure();
   }
 
-  LogicalResult lower(gpu::GPUModuleOp module, StringRef targetName) {
+  LogicalResult lower(gpu::GPUModuleOp module, const Target &known) {
+    StringRef targetName = known.name;
     for (auto kernel : module.getOps<gpu::GPUFuncOp>())
       if (kernel.isKernel() && failed(checkKernel(kernel)))
         return failure();
@@ -233,12 +279,14 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
     if (failed(runStage(module, addExpansionPasses)))
       return failure();
 
-    if (failed(convert(module)) ||
+    TensorMapParameters tensorMaps = findTensorMapParameters(module);
+    if (failed(convert(module, known)) ||
         failed(checkLowered(module, targetName, [](Operation *op) {
           return isa<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()) ||
                  isa<UnrealizedConversionCastOp>(op);
         })))
       return failure();
+    passTensorMaps(module, tensorMaps);
     requireBlockSize(module);
     if (failed(runStage(module, addCleanupPasses)))
       return failure();
@@ -254,13 +302,8 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
     return runPipeline(pm, module);
   }
 
-  LogicalResult convert(gpu::GPUModuleOp module) {
-    bool usesShared = module
-                          ->walk([](gpu::DynamicSharedMemoryOp) {
-                            return WalkResult::interrupt();
-                          })
-                          .wasInterrupted();
-    if (usesShared)
+  LogicalResult convert(gpu::GPUModuleOp module, const Target &known) {
+    if (usesShared(module))
       createSharedGlobal(module);
 
     LowerToLLVMOptions options(&getContext());
@@ -269,7 +312,7 @@ struct ToNVVMPass : impl::ToNVVMPassBase<ToNVVMPass> {
     LLVMTypeConverter converter(&getContext(), options);
     configureGpuToNVVMTypeConverter(converter);
     RewritePatternSet patterns(&getContext());
-    populatePatterns(converter, patterns);
+    populatePatterns(converter, patterns, known);
 
     // Nothing is illegal: what stays is reported by `checkLowered`, in words
     // that name the target. These would become calls of the host's runtime.

@@ -71,6 +71,8 @@ private:
   uint32_t warps;
   llvm::DenseMap<Value, LinearLayout> layouts;
   llvm::DenseMap<Operation *, ContractionLayouts> contractions;
+  /// The last conversion of a value to a layout.
+  llvm::DenseMap<std::pair<Value, Attribute>, Value> conversions;
 };
 
 } // namespace
@@ -304,7 +306,8 @@ bool Assigner::isCheap(Operation *op) {
     return read.getVectorType().getRank() == 1 ||
            gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(
                cast<MemRefType>(read.getBase().getType()));
-  if (!isElementwise(op) && !isa<vector::BroadcastOp, vector::TransposeOp>(op))
+  if (!isElementwise(op) && !isa<vector::BroadcastOp, vector::TransposeOp,
+                                 vector::ExtractStridedSliceOp>(op))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return !isVector(operand) || isCheap(operand.getDefiningOp());
@@ -329,9 +332,17 @@ Value Assigner::getAs(Value value, const LinearLayout &wanted,
     }
     return copy->getResult(0);
   }
-  Value converted =
-      ConvertLayoutOp::create(builder, value.getLoc(), value.getType(), value,
-                              toAttribute(kernel.getContext(), wanted));
+  LayoutAttr attribute = toAttribute(kernel.getContext(), wanted);
+  // Once for all users that come after.
+  Value &converted = conversions[{value, attribute}];
+  if (converted) {
+    Operation *known = converted.getDefiningOp();
+    Operation *place = known->getBlock()->findAncestorOpInBlock(*user);
+    if (place && known->isBeforeInBlock(place))
+      return converted;
+  }
+  converted = ConvertLayoutOp::create(builder, value.getLoc(), value.getType(),
+                                      value, attribute);
   layouts.insert_or_assign(converted, wanted);
   return converted;
 }
@@ -352,6 +363,8 @@ void Assigner::rewriteOperands(Operation *op) {
     if (isa<vector::TransferWriteOp>(op))
       wanted = widenForMemory(own, getElementBytes(type.getElementType()),
                               kVectorBytes);
+    if (isa<vector::ExtractOp>(op) && !isVector(op->getResult(0)))
+      wanted = getLayoutInEachWarp(own, type, warps);
     if (!wanted)
       continue;
     operand.set(getAs(operand.get(), *wanted, op));

@@ -65,6 +65,17 @@ LinearLayout mamba::permuteLayout(const LinearLayout &layout,
   return pickOuts(layout, permutation);
 }
 
+LinearLayout mamba::getLayoutInEachWarp(const LinearLayout &layout,
+                                        VectorType type, uint32_t warps) {
+  if (llvm::all_of(layout.getColumns(kWarp),
+                   [](BinaryVector column) { return column == 0; }))
+    return layout;
+  return coalescedLayout(getPaddedShape(type),
+                         getElementBytes(type.getElementType()), /*warps=*/1,
+                         kVectorBytes) *
+         LinearLayout::broadcast(kWarp, warps);
+}
+
 std::optional<LinearLayout> mamba::restrictLayout(const LinearLayout &layout,
                                                   ArrayRef<uint32_t> shape) {
   LayoutDims ins, outs;

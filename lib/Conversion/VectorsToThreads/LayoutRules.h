@@ -40,6 +40,10 @@ LinearLayout toLayout(LayoutAttr attribute);
 LinearLayout permuteLayout(const LinearLayout &layout,
                            llvm::ArrayRef<int64_t> permutation);
 
+/// `layout` if every warp holds all elements of `type`, else one like that.
+LinearLayout getLayoutInEachWarp(const LinearLayout &layout,
+                                 mlir::VectorType type, uint32_t warps);
+
 /// The layout of the first elements of a vector that has `layout`, as many as
 /// `shape` says: registers that hold others go away. None if lanes or warps
 /// hold some of the others.

@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace mamba {
@@ -150,25 +151,93 @@ void Narrower::narrow(arith::CmpIOp op) {
   rhs = split(op.getRhs(), /*emit=*/true);
   Type i32 = b.getI32Type();
   VectorType narrow = type.cloneWith(std::nullopt, i32);
-  // The distance of the bases, cut to where steps cannot change the order.
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  Value distance = arith::SubIOp::create(b, loc, rhs->base ? rhs->base : zero,
-                                         lhs->base ? lhs->base : zero);
-  Value far = arith::ConstantIndexOp::create(b, loc, kFar);
-  Value near = arith::ConstantIndexOp::create(b, loc, -kFar);
-  distance = arith::MinSIOp::create(b, loc, distance, far);
-  distance = arith::MaxSIOp::create(b, loc, distance, near);
-  distance = arith::IndexCastOp::create(b, loc, i32, distance);
-  Value spread = vector::BroadcastOp::create(b, loc, narrow, distance);
-  Value left = lhs->steps;
+  Value left = lhs->steps, right = rhs->steps;
   if (!left)
     left = arith::ConstantOp::create(b, loc, b.getZeroAttr(narrow));
-  Value right =
-      rhs->steps ? arith::AddIOp::create(b, loc, rhs->steps, spread).getResult()
-                 : spread;
+  if (lhs->base || rhs->base || !right) {
+    // The distance of the bases, cut to where steps cannot change the order.
+    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+    Value distance = arith::SubIOp::create(b, loc, rhs->base ? rhs->base : zero,
+                                           lhs->base ? lhs->base : zero);
+    Value far = arith::ConstantIndexOp::create(b, loc, kFar);
+    Value near = arith::ConstantIndexOp::create(b, loc, -kFar);
+    distance = arith::MinSIOp::create(b, loc, distance, far);
+    distance = arith::MaxSIOp::create(b, loc, distance, near);
+    distance = arith::IndexCastOp::create(b, loc, i32, distance);
+    Value spread = vector::BroadcastOp::create(b, loc, narrow, distance);
+    right = right ? arith::AddIOp::create(b, loc, right, spread).getResult()
+                  : spread;
+  }
   Value compared = arith::CmpIOp::create(b, loc, predicate, left, right);
   op.replaceAllUsesWith(compared);
   op.erase();
+}
+
+/// The vector along one dimension that `value`, of two, repeats, and whether
+/// along columns; null if it is none.
+static std::pair<Value, bool> getRepeated(Value value) {
+  auto transpose = value.getDefiningOp<vector::TransposeOp>();
+  if (transpose)
+    value = transpose.getVector();
+  auto broadcast = value.getDefiningOp<vector::BroadcastOp>();
+  auto source = broadcast ? dyn_cast<VectorType>(broadcast.getSourceType())
+                          : VectorType();
+  if (!source || source.getRank() != 1)
+    return {};
+  return {broadcast.getSource(), transpose != nullptr};
+}
+
+static bool isPosition(Value value) {
+  auto cast =
+      value ? value.getDefiningOp<arith::IndexCastOp>() : arith::IndexCastOp();
+  return cast && cast.getIn().getDefiningOp<vector::StepOp>();
+}
+
+/// x <= y and x < end, of positions x along a dimension that y does not depend
+/// on, is x <= min(y, end - 1): one comparison an element, and none that a loop
+/// would keep for all its iterations.
+static void joinBounds(OpBuilder &b, arith::AndIOp op) {
+  auto type = dyn_cast<VectorType>(op.getType());
+  if (!type || type.getRank() != 2)
+    return;
+  for (auto [first, second] : {std::pair(op.getLhs(), op.getRhs()),
+                               std::pair(op.getRhs(), op.getLhs())}) {
+    auto order = first.getDefiningOp<arith::CmpIOp>();
+    if (!order || order.getPredicate() != arith::CmpIPredicate::sle)
+      continue;
+    auto [position, isAcross] = getRepeated(order.getLhs());
+    auto [most, isMostAcross] = getRepeated(order.getRhs());
+    auto [within, isWithinAcross] = getRepeated(second);
+    auto bound =
+        within ? within.getDefiningOp<arith::CmpIOp>() : arith::CmpIOp();
+    if (!isPosition(position) || !most || isAcross == isMostAcross || !bound ||
+        isAcross != isWithinAcross ||
+        bound.getPredicate() != arith::CmpIPredicate::slt ||
+        !isPosition(bound.getLhs()))
+      continue;
+    auto end = bound.getRhs().getDefiningOp<vector::BroadcastOp>();
+    if (!end || isa<VectorType>(end.getSourceType()))
+      continue;
+    Location loc = op.getLoc();
+    b.setInsertionPoint(op);
+    Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+    Value last = arith::SubIOp::create(b, loc, end.getSource(), one);
+    last = vector::BroadcastOp::create(b, loc, most.getType(), last);
+    Value limit = arith::MinSIOp::create(b, loc, most, last);
+    IRMapping mapping;
+    mapping.map(most, limit);
+    auto transpose = order.getRhs().getDefiningOp<vector::TransposeOp>();
+    Operation *spread =
+        (transpose ? transpose.getVector() : order.getRhs()).getDefiningOp();
+    Value limits = b.clone(*spread, mapping)->getResult(0);
+    if (transpose)
+      limits = b.clone(*transpose, mapping)->getResult(0);
+    op.replaceAllUsesWith(arith::CmpIOp::create(b, loc, order.getPredicate(),
+                                                order.getLhs(), limits)
+                              .getResult());
+    op.erase();
+    return;
+  }
 }
 
 namespace {
@@ -184,6 +253,10 @@ struct NarrowIndices final : mamba::impl::NarrowIndicesPassBase<NarrowIndices> {
       OpBuilder b(&getContext());
       for (arith::CmpIOp op : comparisons)
         Narrower(b).narrow(op);
+      SmallVector<arith::AndIOp> conjunctions;
+      kernel.walk([&](arith::AndIOp op) { conjunctions.push_back(op); });
+      for (arith::AndIOp op : conjunctions)
+        joinBounds(b, op);
     }
   }
 };

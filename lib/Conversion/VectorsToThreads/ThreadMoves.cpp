@@ -22,6 +22,11 @@
 using namespace mlir;
 using namespace mamba;
 
+/// Elements of a vector that shared memory is the better way for, if it takes
+/// more than this many shuffles.
+static constexpr int64_t kSmallElements = 256;
+static constexpr unsigned kMostShuffles = 4;
+
 Value ThreadProgram::toFile(Value vector, const Held &held) {
   uint32_t size = held.layout.getInSize(kRegister);
   SmallVector<int64_t> positions(size, 0);
@@ -40,8 +45,7 @@ static BinaryVectors getColumns(const LinearLayout &map, StringRef in) {
   return BinaryVectors(map.getColumns(in));
 }
 
-FailureOr<Value> ThreadProgram::moveRegisters(const LinearLayout &map,
-                                              Value file, Operation *user) {
+Value ThreadProgram::moveRegisters(const LinearLayout &map, Value file) {
   uint32_t size = uint32_t(1) << map.getInBits(kRegister);
   int64_t held = cast<VectorType>(file.getType()).getDimSize(0);
   // What depends on the thread: exchange halves bit by bit.
@@ -54,14 +58,18 @@ FailureOr<Value> ThreadProgram::moveRegisters(const LinearLayout &map,
       ofWarps |= ((column >> bit) & 1) << i;
     if (!lanes && !ofWarps)
       continue;
-    if (llvm::popcount(lanes) + llvm::popcount(ofWarps) != 1)
-      return user->emitOpError("expected registers that depend on one bit of "
-                               "lane or warp, got ")
-             << map.str();
-    Value thread = arith::AndIOp::create(b, loc(), lanes ? lane : warp,
-                                         constantI32(lanes | ofWarps));
-    Value isSet = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::ne,
-                                        thread, constantI32(0));
+    Value isSet;
+    for (auto [thread, mask] :
+         {std::pair(lane, lanes), std::pair(warp, ofWarps)})
+      for (uint64_t rest = mask; rest; rest &= rest - 1) {
+        Value own =
+            arith::AndIOp::create(b, loc(), thread, constantI32(rest & -rest));
+        own = arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::ne, own,
+                                    constantI32(0));
+        // Of several bits, an odd number.
+        isSet = isSet ? arith::XOrIOp::create(b, loc(), isSet, own).getResult()
+                      : own;
+      }
     SmallVector<int64_t> exchanged;
     for (int64_t i = 0; i < held; ++i)
       exchanged.push_back(i ^ (int64_t(1) << bit));
@@ -277,7 +285,7 @@ FailureOr<Value> ThreadProgram::runStep(const ConversionStep &step, Value file,
                                         Operation *user) {
   switch (step.kind) {
   case ConversionStep::Registers:
-    return moveRegisters(step.map, file, user);
+    return moveRegisters(step.map, file);
   case ConversionStep::Shuffle:
     return shuffleLanes(step, file, packedBits, user);
   case ConversionStep::Store:
@@ -303,6 +311,14 @@ LogicalResult ThreadProgram::rewriteConversion(ConvertLayoutOp op) {
   options.useStmatrix = false;
   llvm::Expected<ConversionPlan> plan =
       planConversion(from.layout, to.layout, options);
+  // A row that many registers read lies in memory once: lanes to read from and
+  // registers to choose by would take more than addresses.
+  if (plan && type.getNumElements() <= kSmallElements && !element.isIndex() &&
+      bits == element.getIntOrFloatBitWidth() &&
+      plan->countShuffles() > kMostShuffles) {
+    options.forceShared = true;
+    plan = planConversion(from.layout, to.layout, options);
+  }
   if (!plan)
     return op.emitOpError("expected layouts that convert: ")
            << llvm::toString(plan.takeError());

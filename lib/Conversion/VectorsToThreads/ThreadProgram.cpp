@@ -335,7 +335,7 @@ static bool touchesVectors(Operation &op) {
       .walk([&](Operation *nested) {
         bool touches = llvm::any_of(nested->getOperandTypes(), isVector) ||
                        llvm::any_of(nested->getResultTypes(), isVector) ||
-                       isa<AsyncCopyOp>(nested);
+                       isa<AsyncCopyOp, TensorCopyOp>(nested);
         return touches ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
@@ -424,6 +424,9 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
     return rewriteMove(op, [&](ArrayRef<uint32_t> at) {
       return Coordinates{uint32_t(row.getStaticPosition()[0]), at[0]};
     });
+  if (auto element = dyn_cast<vector::ExtractOp>(op);
+      element && !isa<VectorType>(element.getType()))
+    return rewriteElement(element);
   if (auto scan = dyn_cast<vector::ScanOp>(op))
     return rewriteScan(scan);
   if (auto reduction = dyn_cast<vector::MultiDimReductionOp>(op))
@@ -438,6 +441,8 @@ LogicalResult ThreadProgram::rewrite(Operation &op) {
     return rewriteContraction(contraction);
   if (auto copy = dyn_cast<AsyncCopyOp>(op))
     return rewriteAsyncCopy(copy);
+  if (auto copy = dyn_cast<TensorCopyOp>(op))
+    return rewriteTensorCopy(copy);
   return op.emitOpError("cannot be distributed over threads");
 }
 

@@ -73,6 +73,9 @@ private:
   // ThreadReduction.cpp
   mlir::LogicalResult rewriteReduction(mlir::vector::MultiDimReductionOp op);
 
+  // ThreadElement.cpp
+  mlir::LogicalResult rewriteElement(mlir::vector::ExtractOp op);
+
   // ThreadScan.cpp
   mlir::LogicalResult rewriteScan(mlir::vector::ScanOp op);
 
@@ -82,6 +85,7 @@ private:
   mlir::LogicalResult rewriteSharedRead(mlir::vector::TransferReadOp op);
   mlir::LogicalResult rewriteWrite(mlir::vector::TransferWriteOp op);
   mlir::LogicalResult rewriteAsyncCopy(AsyncCopyOp copy);
+  mlir::LogicalResult rewriteTensorCopy(TensorCopyOp copy);
   mlir::FailureOr<SharedTileRef> getSharedTile(mlir::Value memref,
                                                mlir::Operation *user);
   struct Access;
@@ -109,9 +113,7 @@ private:
                          llvm::ArrayRef<bool> needed);
   void storeShared(const SharedAccess &access, mlir::Value file,
                    const SharedTileRef &memory);
-  mlir::FailureOr<mlir::Value> moveRegisters(const LinearLayout &map,
-                                             mlir::Value file,
-                                             mlir::Operation *user);
+  mlir::Value moveRegisters(const LinearLayout &map, mlir::Value file);
   mlir::FailureOr<mlir::Value> shuffleLanes(const ConversionStep &step,
                                             mlir::Value file,
                                             unsigned packedBits,

@@ -217,7 +217,7 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(AsyncCopyOp copy) {
     return arith::CmpIOp::create(b, loc(), arith::CmpIPredicate::slt,
                                  coordinate, size);
   };
-  Value firstRow, firstColumn, firstOffset, firstPlace;
+  Value firstRow, firstColumn, firstOffset, firstPlace, lastOffset;
   uint64_t possible = 0;
   if (isEven) {
     firstRow = arith::DivUIOp::create(b, loc(), threadId, constantI32(perRow));
@@ -257,11 +257,13 @@ LogicalResult ThreadProgram::rewriteAsyncCopy(AsyncCopyOp copy) {
       before[0] = rank == 2 ? rowsBefore : 0;
       place = addConstantToIndex(firstPlace, possible,
                                  tile->offsets.apply(before)[0]);
+      // From one to the next, so that a loop around does not keep all of them.
       if (rowsBefore) {
-        Value ahead = arith::MulIOp::create(b, loc(), rowStride,
-                                            constantIndex(rowsBefore));
-        offset = arith::AddIOp::create(b, loc(), offset, ahead);
+        Value ahead =
+            arith::MulIOp::create(b, loc(), rowStride, constantIndex(rowStep));
+        offset = arith::AddIOp::create(b, loc(), lastOffset, ahead);
       }
+      lastOffset = offset;
     } else {
       Value chunk =
           arith::AddIOp::create(b, loc(), threadId, constantI32(start));

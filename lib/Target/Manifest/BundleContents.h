@@ -36,6 +36,12 @@ private:
   llvm::MapVector<mlir::Operation *, std::string> names;
 };
 
+/// The manifest's name of an element type; empty if it has none.
+std::string getDtype(mlir::Type type);
+
+/// The array "operations" of a function, from `mamba.operations`.
+llvm::json::Array describeOperations(mlir::ArrayAttr operations);
+
 /// The object of one function in the manifest's array "functions".
 mlir::FailureOr<llvm::json::Value> describeFunction(mlir::func::FuncOp function,
                                                     const Target &target,

@@ -8,24 +8,23 @@
 #include "BundleContents.h"
 #include "HostSizes.h"
 #include "Kernels.h"
+#include "TensorMaps.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/IR/Pitches.h"
 #include "mamba/Target/AttributeNames.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
-
-#include <cmath>
 
 using namespace mlir;
 namespace json = llvm::json;
 
 namespace mamba {
-namespace {
 
-/// The manifest's name of an element type; empty if it has none.
 std::string getDtype(Type type) {
   if (isa<BFloat16Type>(type))
     return "bf16";
@@ -42,6 +41,8 @@ std::string getDtype(Type type) {
   return "";
 }
 
+namespace {
+
 class FunctionDescriber {
 public:
   FunctionDescriber(func::FuncOp function, const Target &target,
@@ -54,12 +55,18 @@ public:
 
 private:
   LogicalResult describeArgument(BlockArgument argument);
+  json::Array describeStrides(BlockArgument argument, StringRef name);
   LogicalResult describeAlloc(memref::AllocOp alloc);
   LogicalResult describeLaunch(gpu::LaunchFuncOp launch);
   FailureOr<json::Value> describeParameter(gpu::LaunchFuncOp launch,
                                            unsigned index);
   FailureOr<json::Value> describePointer(gpu::LaunchFuncOp launch,
                                          unsigned index, Value operand);
+  /// {"argument": name} or {"workspace": name} of a memref that starts there.
+  std::optional<json::Object> lookupBuffer(Value memref);
+  void noteAlignment(const json::Object &parameter, const KernelInfo &kernel,
+                     unsigned index);
+  void setAlignments(json::Array &arguments);
   /// The name given to a size by `mamba.dims`, or "".
   StringRef getGivenSizeName(unsigned index, unsigned axis);
   std::string getSizeName(unsigned index, unsigned axis);
@@ -78,10 +85,12 @@ private:
   HostSizes sizes;
   /// {"argument": name} or {"workspace": name} of every buffer.
   llvm::DenseMap<Value, std::pair<StringRef, std::string>> buffers;
+  /// What the launches demand of the addresses of arguments.
+  llvm::StringMap<int64_t> alignments;
   llvm::StringSet<> argumentNames, givenSizeNames;
   unsigned numResults = 0;
   unsigned numSymbols = 0;
-  json::Array arguments, workspace, launches;
+  json::Array arguments, workspace, launches, pitchConstraints;
   json::Object symbols;
 };
 
@@ -107,10 +116,10 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
   unsigned index = argument.getArgNumber();
   auto type = dyn_cast<MemRefType>(argument.getType());
   std::string dtype = type ? getDtype(type.getElementType()) : "";
-  if (dtype.empty() || !type.getLayout().isIdentity())
+  if (dtype.empty() || !getNumPitches(type))
     return function.emitOpError("expected argument ")
            << index << " to be a contiguous memref of a float or integer type, "
-           << "got " << argument.getType();
+           << "but for its leading strides, got " << argument.getType();
 
   bool isResult = !!function.getArgAttr(index, kResultAttrName);
   auto updated = function.getArgAttrOfType<StringAttr>(index, kUpdatedAttrName);
@@ -146,8 +155,41 @@ LogicalResult FunctionDescriber::describeArgument(BlockArgument argument) {
                                          : "input"}};
   if (updated)
     object["result"] = updated.str();
+  if (!type.getLayout().isIdentity())
+    object["strides"] = describeStrides(argument, name);
   arguments.push_back(std::move(object));
   return success();
+}
+
+json::Array FunctionDescriber::describeStrides(BlockArgument argument,
+                                               StringRef name) {
+  auto type = cast<MemRefType>(argument.getType());
+  json::Array result;
+  for (auto [axis, stride] :
+       llvm::enumerate(type.getStridesAndOffset().first)) {
+    if (!ShapedType::isDynamic(stride)) {
+      result.push_back(stride);
+      continue;
+    }
+    std::string symbol = ("_" + name + "_pitch_" + llvm::Twine(axis)).str();
+    std::replace_if(
+        symbol.begin(), symbol.end(), [](char c) { return !llvm::isAlnum(c); },
+        '_');
+    if (llvm::isAlpha(symbol[1]))
+      symbol.erase(symbol.begin());
+    while (givenSizeNames.contains(symbol) || symbols.get(symbol))
+      symbol += '_';
+    sizes.defineStride(argument, axis, symbol);
+    symbols.try_emplace(symbol,
+                        json::Object{{"argument", name.str()},
+                                     {"stride", static_cast<int64_t>(axis)}});
+    result.push_back(symbol);
+    int64_t unit = getPitchUnit(type);
+    if (target.isGpu() && unit != 1)
+      pitchConstraints.push_back(
+          ("mod(" + symbol + ", " + llvm::Twine(unit) + ") == 0").str());
+  }
+  return result;
 }
 
 LogicalResult FunctionDescriber::describeAlloc(memref::AllocOp alloc) {
@@ -177,6 +219,20 @@ LogicalResult FunctionDescriber::describeAlloc(memref::AllocOp alloc) {
   return success();
 }
 
+std::optional<json::Object> FunctionDescriber::lookupBuffer(Value memref) {
+  // A layout without offset says so, and a reinterpret_cast counts offsets from
+  // the start of the buffer.
+  if (!cast<MemRefType>(memref.getType()).getLayout().isIdentity())
+    return std::nullopt;
+  Value buffer = stripMemRefCasts(memref);
+  while (auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>())
+    buffer = stripMemRefCasts(cast.getSource());
+  auto it = buffers.find(buffer);
+  if (it == buffers.end())
+    return std::nullopt;
+  return json::Object{{it->second.first, it->second.second}};
+}
+
 FailureOr<json::Value>
 FunctionDescriber::describePointer(gpu::LaunchFuncOp launch, unsigned index,
                                    Value operand) {
@@ -186,19 +242,14 @@ FunctionDescriber::describePointer(gpu::LaunchFuncOp launch, unsigned index,
            << index
            << " to be a contiguous memref of rank 0 or static shape, got "
            << type;
-  // The layout says that the offset is 0, and a reinterpret_cast counts offsets
-  // from the start of the buffer.
-  Value buffer = stripMemRefCasts(operand);
-  while (auto cast = buffer.getDefiningOp<memref::ReinterpretCastOp>())
-    buffer = stripMemRefCasts(cast.getSource());
-  auto it = buffers.find(buffer);
-  if (it == buffers.end())
+  std::optional<json::Object> parameter = lookupBuffer(operand);
+  if (!parameter)
     return launch.emitOpError("expected operand ")
            << index
            << " to be the start of an argument or of an allocation of the "
               "function";
-  return json::Value(
-      json::Object{{"kind", "pointer"}, {it->second.first, it->second.second}});
+  (*parameter)["kind"] = "pointer";
+  return json::Value(std::move(*parameter));
 }
 
 FailureOr<json::Value>
@@ -206,9 +257,18 @@ FunctionDescriber::describeParameter(gpu::LaunchFuncOp launch, unsigned index) {
   Value operand = launch.getKernelOperand(index);
   if (isa<MemRefType>(operand.getType()))
     return describePointer(launch, index, operand);
+  if (auto map = operand.getDefiningOp<TensorMapOp>()) {
+    std::optional<json::Object> buffer = lookupBuffer(map.getBase());
+    if (!buffer)
+      return map.emitOpError("expected the base to be the start of an argument "
+                             "or of an allocation of the function");
+    return describeTensorMap(map, std::move(*buffer), sizes);
+  }
   if (!operand.getType().isIndex() && !operand.getType().isInteger(64))
     return launch.emitOpError("expected operand ")
-           << index << " to be a memref, an index or an i64, got "
+           << index
+           << " to be a memref, an index, an i64 or a "
+              "mamba.tensor_map, got "
            << operand.getType();
   FailureOr<SizeExpression> value = sizes.evaluate(operand);
   if (failed(value))
@@ -274,6 +334,32 @@ FailureOr<int64_t> FunctionDescriber::getSharedBytes(gpu::LaunchFuncOp launch,
   return bytes;
 }
 
+/// What loaders demand of addresses unless the manifest says another.
+static constexpr int64_t kUsualAlignment = 16;
+
+void FunctionDescriber::noteAlignment(const json::Object &parameter,
+                                      const KernelInfo &kernel,
+                                      unsigned index) {
+  std::optional<StringRef> argument = parameter.getString("argument");
+  if (!argument)
+    return;
+  int64_t alignment = kUsualAlignment; // of tensor maps, too
+  if (parameter.getString("kind") == "pointer" &&
+      index < kernel.alignments.size() && kernel.alignments[index])
+    alignment = kernel.alignments[index];
+  int64_t &most = alignments[*argument];
+  most = std::max(most, alignment);
+}
+
+void FunctionDescriber::setAlignments(json::Array &arguments) {
+  for (json::Value &value : arguments) {
+    json::Object &argument = *value.getAsObject();
+    auto it = alignments.find(*argument.getString("name"));
+    if (it != alignments.end() && it->second != kUsualAlignment)
+      argument["alignment"] = it->second;
+  }
+}
+
 LogicalResult FunctionDescriber::describeLaunch(gpu::LaunchFuncOp launch) {
   if (!launch.getAsyncDependencies().empty() || launch.getAsyncToken() ||
       launch.getAsyncObject())
@@ -313,6 +399,7 @@ LogicalResult FunctionDescriber::describeLaunch(gpu::LaunchFuncOp launch) {
     FailureOr<json::Value> parameter = describeParameter(launch, i);
     if (failed(parameter))
       return failure();
+    noteAlignment(*parameter->getAsObject(), *kernel, i);
     parameters.push_back(std::move(*parameter));
   }
   launches.push_back(
@@ -324,38 +411,6 @@ LogicalResult FunctionDescriber::describeLaunch(gpu::LaunchFuncOp launch) {
                    {"shared_bytes", *sharedBytes},
                    {"parameters", std::move(parameters)}});
   return success();
-}
-
-/// An attribute as JSON; numbers that JSON lacks and other attributes as text.
-json::Value describeOption(Attribute attr) {
-  if (auto value = dyn_cast<IntegerAttr>(attr))
-    return value.getInt();
-  if (auto value = dyn_cast<StringAttr>(attr))
-    return value.str();
-  if (isa<UnitAttr>(attr))
-    return true;
-  if (auto values = dyn_cast<DenseF64ArrayAttr>(attr)) {
-    json::Array array;
-    for (double value : values.asArrayRef()) {
-      if (std::isfinite(value))
-        array.push_back(value);
-      else
-        array.push_back(value < 0 ? "-inf" : "inf");
-    }
-    return array;
-  }
-  if (auto mask = dyn_cast<MaskAttr>(attr))
-    return stringifyMask(mask.getValue()).str();
-  std::string text;
-  llvm::raw_string_ostream(text) << attr;
-  return text;
-}
-
-json::Value describeOptions(DictionaryAttr options) {
-  json::Object object;
-  for (NamedAttribute option : options)
-    object[option.getName().str()] = describeOption(option.getValue());
-  return object;
 }
 
 FailureOr<json::Object> FunctionDescriber::describeInterface() {
@@ -375,9 +430,9 @@ FailureOr<json::Object> FunctionDescriber::describeInterface() {
   json::Object object{{"name", function.getName().str()},
                       {"arguments", std::move(arguments)},
                       {"sizes", std::move(symbols)}};
+  json::Array texts;
   if (auto constraints =
-          function->getAttrOfType<ArrayAttr>(kConstraintsAttrName)) {
-    json::Array texts;
+          function->getAttrOfType<ArrayAttr>(kConstraintsAttrName))
     for (Attribute constraint : constraints) {
       auto text = dyn_cast<StringAttr>(constraint);
       if (!text)
@@ -385,15 +440,11 @@ FailureOr<json::Object> FunctionDescriber::describeInterface() {
                << kConstraintsAttrName << "' to be an array of strings";
       texts.push_back(text.str());
     }
+  llvm::append_range(texts, pitchConstraints);
+  if (!texts.empty())
     object["constraints"] = std::move(texts);
-  }
-  if (auto operations =
-          function->getAttrOfType<ArrayAttr>(kOperationsAttrName)) {
-    json::Array described;
-    for (auto operation : operations.getAsRange<DictionaryAttr>())
-      described.push_back(describeOptions(operation));
-    object["operations"] = std::move(described);
-  }
+  if (auto operations = function->getAttrOfType<ArrayAttr>(kOperationsAttrName))
+    object["operations"] = describeOperations(operations);
   return object;
 }
 
@@ -416,6 +467,7 @@ FailureOr<json::Value> FunctionDescriber::describe() {
       return failure();
   }
 
+  setAlignments(*object->getArray("arguments"));
   (*object)["workspace"] = std::move(workspace);
   (*object)["launches"] = std::move(launches);
   return json::Value(std::move(*object));

@@ -83,10 +83,27 @@ FailureOr<SizeExpression> HostSizes::evaluate(Value value) {
     return emitError(value.getLoc(),
                      "expected sizes to be computed from the shapes of memrefs "
                      "only, but a size is passed as an argument");
-  FailureOr<SizeExpression> result = evaluateOp(op);
+  auto metadata = dyn_cast<memref::ExtractStridedMetadataOp>(op);
+  FailureOr<SizeExpression> result =
+      metadata ? evaluateStride(metadata, value) : evaluateOp(op);
   if (succeeded(result))
     known.insert({value, *result});
   return result;
+}
+
+FailureOr<SizeExpression>
+HostSizes::evaluateStride(memref::ExtractStridedMetadataOp op, Value stride) {
+  for (auto [axis, candidate] : llvm::enumerate(op.getStrides())) {
+    if (candidate != stride)
+      continue;
+    auto it = strides.find(
+        {stripMemRefCasts(op.getSource()), static_cast<unsigned>(axis)});
+    if (it != strides.end())
+      return it->second;
+  }
+  return op.emitOpError(
+      "expected only strides of it to be used, of an argument "
+      "of the function whose strides the caller chooses");
 }
 
 FailureOr<SizeExpression> HostSizes::evaluateDim(Operation *user, Value memref,

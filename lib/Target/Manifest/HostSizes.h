@@ -10,7 +10,7 @@
 
 #include "SizeExpression.h"
 
-#include "mlir/IR/Value.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/LogicalResult.h"
 
@@ -27,6 +27,11 @@ public:
     symbols.insert({{argument, axis}, SizeExpression::symbol(name)});
   }
 
+  /// The same for a stride, in elements.
+  void defineStride(mlir::Value argument, unsigned axis, llvm::StringRef name) {
+    strides.insert({{argument, axis}, SizeExpression::symbol(name)});
+  }
+
   /// The expression of an integer or index. If there is none, emits an error at
   /// the operation that cannot be expressed.
   mlir::FailureOr<SizeExpression> evaluate(mlir::Value value);
@@ -37,8 +42,11 @@ public:
 
 private:
   mlir::FailureOr<SizeExpression> evaluateOp(mlir::Operation *op);
+  mlir::FailureOr<SizeExpression>
+  evaluateStride(mlir::memref::ExtractStridedMetadataOp op, mlir::Value stride);
 
-  llvm::DenseMap<std::pair<mlir::Value, unsigned>, SizeExpression> symbols;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, SizeExpression> symbols,
+      strides;
   llvm::DenseMap<mlir::Value, SizeExpression> known;
 };
 

@@ -48,6 +48,8 @@ KernelInfo describe(gpu::KernelMetadataAttr kernel) {
   info.blockSize = getBlockSize(kernel.getAttr("block_size"));
   if (auto type = dyn_cast<LLVM::LLVMFunctionType>(kernel.getFunctionType()))
     info.numParameters = type.getNumParams();
+  if (auto alignments = kernel.getAttr<DenseI64ArrayAttr>("alignments"))
+    llvm::append_range(info.alignments, alignments.asArrayRef());
   return info;
 }
 

@@ -23,6 +23,9 @@ struct KernelInfo {
   /// The only block size the kernel runs with, if it says so.
   std::optional<std::array<int64_t, 3>> blockSize;
   unsigned numParameters = 0;
+  /// For each parameter what its address must be a multiple of, 0 where that is
+  /// not known; empty before `mamba-serialize`.
+  llvm::SmallVector<int64_t> alignments;
 };
 
 /// Finds the kernel of a launch before, between or after `mamba-to-nvvm` and

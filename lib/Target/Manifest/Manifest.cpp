@@ -105,6 +105,27 @@ static FailureOr<json::Array> describeFunctions(
   return functions;
 }
 
+/// The least version of the manifest that has everything in `functions`.
+static int64_t getVersion(const json::Array &functions) {
+  auto isTensorMap = [](const json::Value &parameter) {
+    return parameter.getAsObject()->getString("kind") == "tensor_map";
+  };
+  auto hasTensorMap = [&](const json::Value &launch) {
+    return llvm::any_of(*launch.getAsObject()->getArray("parameters"),
+                        isTensorMap);
+  };
+  auto hasStrides = [](const json::Value &argument) {
+    return argument.getAsObject()->get("strides");
+  };
+  auto isOfVersion2 = [&](const json::Value &value) {
+    const json::Object &function = *value.getAsObject();
+    const json::Array *launches = function.getArray("launches");
+    return llvm::any_of(*function.getArray("arguments"), hasStrides) ||
+           (launches && llvm::any_of(*launches, hasTensorMap));
+  };
+  return llvm::any_of(functions, isOfVersion2) ? 2 : 1;
+}
+
 FailureOr<json::Value> describeModule(ModuleOp module, const Target &target,
                                       PtxFiles &files) {
   if (!target.isGpu())
@@ -116,7 +137,8 @@ FailureOr<json::Value> describeModule(ModuleOp module, const Target &target,
       });
   if (failed(functions))
     return failure();
-  return json::Value(json::Object{{"version", 1},
+  int64_t version = getVersion(*functions);
+  return json::Value(json::Object{{"version", version},
                                   {"target", target.name},
                                   {"functions", std::move(*functions)}});
 }
@@ -129,7 +151,8 @@ FailureOr<json::Value> buildCpuManifest(ModuleOp module, const Target &target,
       });
   if (failed(functions))
     return failure();
-  return json::Value(json::Object{{"version", 1},
+  int64_t version = getVersion(*functions);
+  return json::Value(json::Object{{"version", version},
                                   {"target", target.name},
                                   {"library", library},
                                   {"functions", std::move(*functions)}});

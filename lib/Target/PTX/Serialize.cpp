@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alignments.h"
 #include "CheckModule.h"
 #include "mamba/Target/PTX.h"
 #include "mamba/Target/Passes.h"
@@ -32,6 +33,8 @@ gpu::KernelTableAttr getKernelTable(gpu::GPUModuleOp module) {
     if (Attribute size =
             function->getAttr(NVVM::NVVMDialect::getReqntidAttrName()))
       metadata.append("block_size", size);
+    metadata.append("alignments",
+                    builder.getDenseI64ArrayAttr(getAlignments(function)));
     kernels.push_back(gpu::KernelMetadataAttr::get(
         function.getNameAttr(), function.getFunctionType(),
         /*argAttrs=*/nullptr, metadata.getDictionary(module.getContext())));

@@ -28,7 +28,7 @@ func.func @least(%x: tensor<?x?x4x8xbf16>, %dt: tensor<?x?x4xf16>, %A: tensor<4x
 // -----
 
 // CHECK-LABEL: func @all
-// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x?x4x8xbf16>, %[[Z:[a-z0-9]+]]: tensor<?x?x4x8xbf16>, %[[D:[a-z0-9]+]]: tensor<4xf32>, %[[BIAS:[a-z0-9]+]]: tensor<4xf16>, %[[INIT:[a-z0-9]+]]: tensor<?x4x8x6xf16>, %[[ID:[a-z0-9]+]]: tensor<?x?xi32>
+// CHECK-SAME:    %[[X:[a-z0-9]+]]: tensor<?x?x4x8xbf16>, %[[Z:[a-z0-9]+]]: tensor<?x?x4x8xbf16>, %[[D:[a-z0-9]+]]: tensor<4xf32>, %[[BIAS:[a-z0-9]+]]: tensor<4xf16>, %[[INIT:[a-z0-9]+]]: tensor<?x4x8x6xf16>, %[[ID:[a-z0-9]+]]: tensor<?x?xi32> {mamba.runs}
 func.func @all(%x: tensor<?x?x4x8xbf16>, %z: tensor<?x?x4x8xbf16>, %D: tensor<4xf32>,
                %bias: tensor<4xf16>, %init: tensor<?x4x8x6xf16>, %id: tensor<?x?xi32>,
                %dt: tensor<?x?x4xf32>, %A: tensor<4xf32>, %B: tensor<?x?x2x6xbf16>)

@@ -287,9 +287,9 @@ func.func @negative_sum() attributes {p = #mamba.plan<three_kernel tile [1] redu
 
 // -----
 
-// expected-error @+2 {{expected ::mamba::Schedule to be one of: chunk_parallel, three_kernel}}
+// expected-error @+2 {{expected ::mamba::Schedule to be one of: chunk_parallel, three_kernel, simple, fused, segmented}}
 // expected-error @+1 {{failed to parse Mamba_PlanAttr parameter 'schedule'}}
-func.func @unknown_schedule() attributes {p = #mamba.plan<fused tile [1]>} {
+func.func @unknown_schedule() attributes {p = #mamba.plan<quick tile [1]>} {
   return
 }
 

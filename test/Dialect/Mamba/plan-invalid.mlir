@@ -6,7 +6,7 @@
 
 // TARGET: error: unknown GPU target 'sm_12a', did you mean 'sm_120a'?
 // CPU: error: unknown GPU target 'cpu'
-// SCHEDULE: error: expected option 'schedule' to be auto, three_kernel or chunk_parallel, got 'two_kernel'
+// SCHEDULE: error: expected option 'schedule' to be auto, three_kernel, chunk_parallel, fused or segmented, got 'two_kernel'
 // CHUNK: error: expected option 'chunk' to be at least 0, got -1
 func.func @nothing() {
   return

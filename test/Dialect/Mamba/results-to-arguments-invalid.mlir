@@ -95,3 +95,32 @@ func.func @name_of_update(%s: tensor<4xf32> {mamba.name = "s"}, %y: tensor<4xf32
   %new = linalg.exp ins(%s : tensor<4xf32>) outs(%s : tensor<4xf32>) -> tensor<4xf32>
   return %new : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @+1 {{expected 'mamba.pitches' of argument 0 to be 1 or more, and less than its rank of 2, got 2 : i64}}
+func.func @no_row(%x: tensor<?x4xf32> {mamba.pitches = 2 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected 'mamba.pitches' of argument 1 to be 1 or more, and less than its rank of 2, got "all"}}
+func.func @no_number(%x: tensor<4xf32>, %y: tensor<?x4xf32> {mamba.pitches = "all"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected at most one dynamic size behind the first 1 axes of argument 0, and that first, got 'tensor<?x4x?xf32>'}}
+func.func @dynamic_row(%x: tensor<?x4x?xf32> {mamba.pitches = 1 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected argument 0, which is updated in place, to be dense, got 'mamba.pitches'}}
+func.func @updated(%s: tensor<?x4xf32> {mamba.pitches = 1 : i64}) -> tensor<?x4xf32> {
+  %new = linalg.exp ins(%s : tensor<?x4xf32>) outs(%s : tensor<?x4xf32>) -> tensor<?x4xf32>
+  return %new : tensor<?x4xf32>
+}

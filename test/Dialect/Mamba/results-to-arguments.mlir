@@ -171,3 +171,16 @@ func.func @one_name(%s: tensor<4xf32> {mamba.name = "state"})
   %new = linalg.exp ins(%s : tensor<4xf32>) outs(%s : tensor<4xf32>) -> tensor<4xf32>
   return %new : tensor<4xf32>
 }
+
+// -----
+
+// Rows may be slices of longer ones: two strides are the caller's. Behind them
+// the size of one axis may be dynamic.
+
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME:    %{{.*}}: memref<?x?x?x64xbf16, strided<[?, ?, 64, 1]>> {mamba.name = "x", mamba.pitches = 2 : i64},
+// CHECK-SAME:    %{{.*}}: memref<?x8xf32, strided<[?, 1]>>
+func.func @rows(%x: tensor<?x?x?x64xbf16> {mamba.name = "x", mamba.pitches = 2 : i64},
+                %y: tensor<?x8xf32> {mamba.pitches = 1 : i64}) {
+  return
+}

@@ -16,7 +16,16 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from cuda_driver import CudaError, Driver  # noqa: E402
+from cuda_driver import CudaError, Driver, TensorMap, TENSOR_ELEMENT_BYTES  # noqa: E402
+
+
+def make_tensor_map(address, *, dtype, sizes, strides, box, element_strides=None, swizzle=0,
+                    l2_promotion=0, fill="zero"):
+    """From the fields of a parameter of kind tensor_map, with numbers."""
+    size = TENSOR_ELEMENT_BYTES[dtype]
+    return TensorMap(address, dtype, tuple(sizes), tuple(size * stride for stride in strides),
+                     tuple(box), tuple(element_strides or [1] * len(sizes)), swizzle, l2_promotion,
+                     fill)
 
 
 def record(driver, cases, case, module):
@@ -29,7 +38,7 @@ def record(driver, cases, case, module):
     tensor = getattr(case, "tensor", None)
     if tensor:
         buffer, tensor_map = tensor
-        parameters.append(driver.encode_tensor_map(places[buffer == "out"], tensor_map))
+        parameters.append(make_tensor_map(places[buffer == "out"], **tensor_map))
     blocks = getattr(case, "cluster", 1)
     kernel = driver.kernel(module, case.name, 0)
     driver.launch(kernel, (blocks, 1, 1), (cases.THREADS // blocks, 1, 1), (blocks, 1, 1), 0,

@@ -5,7 +5,8 @@ with the float64 recurrences.
 
 Needs a GPU of the bundles' target, torch, and libmamba_runtime.so in build/lib
 or at $MAMBA_RUNTIME. Each BUNDLE is a preset of mamba-compile (check_h200.py
-tests many more cases; this tests the library). Prints a line for each result
+tests many more cases; this tests the library). Arguments that may be slices of
+rows (--strided) are such, with NaN between them. Prints a line for each result
 and exits with 1 if one is outside the bounds of tolerance.py.
 """
 
@@ -39,11 +40,23 @@ def capture(function, tensors):
     return graph, results
 
 
+def to_device(argument, array):
+    """A tensor; a slice of longer rows if the argument takes one."""
+    tensor = torch.from_numpy(array).to("cuda", DTYPES[argument.dtype])
+    if argument.strides is None:
+        return tensor
+    rows = sum(isinstance(stride, str) for stride in argument.strides)
+    flat = tensor.flatten(rows)
+    longer = torch.nn.functional.pad(flat, (0, 64), value=float("nan"))
+    part = longer[..., :flat.shape[-1]].view(tensor.shape)
+    assert part.data_ptr() == longer.data_ptr()
+    return part
+
+
 def replay(function, arrays):
     """Results of the second replay, with inout arguments as they were before it;
     raises unless both replays give the same bits."""
-    tensors = {name: torch.from_numpy(array).to("cuda", DTYPES[function.argument(name).dtype])
-               for name, array in arrays.items()}
+    tensors = {name: to_device(function.argument(name), array) for name, array in arrays.items()}
     start = {name: tensor.clone() for name, tensor in tensors.items()}
     graph, results = capture(function, tensors)
     runs = []

@@ -6,7 +6,7 @@ records launches instead of making them, for machines without a GPU.
 
 import ctypes
 from dataclasses import dataclass
-from typing import Tuple
+from typing import Tuple, Union
 
 import numpy as np
 
@@ -15,11 +15,6 @@ JIT_ERROR_LOG_BUFFER = 5  # CUjit_option
 JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4  # CUlaunchAttributeID
 LOG_BYTES = 16384
-TENSOR_MAP_BYTES, TENSOR_MAP_ALIGNMENT = 128, 64
-# CUtensorMapDataType, with bytes of an element.
-TENSOR_TYPES = {"u8": (0, 1), "u16": (1, 2), "u32": (2, 4), "s32": (3, 4), "u64": (4, 8),
-                "s64": (5, 8), "f16": (6, 2), "f32": (7, 4), "f64": (8, 8), "bf16": (9, 2),
-                "tf32": (11, 4)}
 
 
 class CudaError(RuntimeError):
@@ -33,6 +28,15 @@ class _LaunchAttribute(ctypes.Structure):
                 ("cluster", ctypes.c_uint * 3), ("rest", ctypes.c_char * 52)]
 
 
+class _EncodedTensorMap(ctypes.Structure):
+    """CUtensorMap, which is aligned to 64 bytes, and room to align it."""
+
+    _fields_ = [("bytes", ctypes.c_ubyte * (128 + 63))]
+
+    def address(self):
+        return (ctypes.addressof(self) + 63) // 64 * 64
+
+
 class _LaunchConfig(ctypes.Structure):
     """CUlaunchConfig."""
 
@@ -40,6 +44,29 @@ class _LaunchConfig(ctypes.Structure):
                 ("shared_bytes", ctypes.c_uint), ("stream", ctypes.c_void_p),
                 ("attributes", ctypes.POINTER(_LaunchAttribute)),
                 ("attribute_count", ctypes.c_uint)]
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A parameter that cuTensorMapEncodeTiled makes. Numbers are innermost first,
+    strides in bytes without the innermost."""
+
+    address: int
+    dtype: str
+    sizes: Tuple[int, ...]
+    strides: Tuple[int, ...]
+    box: Tuple[int, ...]
+    element_strides: Tuple[int, ...]
+    swizzle: int  # bytes
+    l2_promotion: int  # bytes
+    fill: str
+
+
+TENSOR_MAP_DATA_TYPE = {"u8": 0, "u32": 2, "i32": 3, "i64": 5, "f16": 6, "f32": 7, "f64": 8,
+                        "bf16": 9}
+TENSOR_ELEMENT_BYTES = {"u8": 1, "u32": 4, "i32": 4, "i64": 8, "f16": 2, "f32": 4, "f64": 8,
+                        "bf16": 2}
+TENSOR_MAP_FILL = {"zero": 0, "nan": 1}
 
 
 class Driver:
@@ -107,12 +134,27 @@ class Driver:
         self._call("cuFuncSetAttribute", kernel, MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes)
         return kernel
 
+    def _encode(self, tensor_map):
+        encoded, rank = _EncodedTensorMap(), len(tensor_map.sizes)
+        self._call("cuTensorMapEncodeTiled", ctypes.c_void_p(encoded.address()),
+                   TENSOR_MAP_DATA_TYPE[tensor_map.dtype], rank,
+                   ctypes.c_void_p(tensor_map.address),
+                   (ctypes.c_uint64 * rank)(*tensor_map.sizes),
+                   (ctypes.c_uint64 * rank)(*tensor_map.strides),
+                   (ctypes.c_uint32 * rank)(*tensor_map.box),
+                   (ctypes.c_uint32 * rank)(*tensor_map.element_strides), 0,
+                   (0, 32, 64, 128).index(tensor_map.swizzle),
+                   (0, 64, 128, 256).index(tensor_map.l2_promotion),
+                   TENSOR_MAP_FILL[tensor_map.fill])
+        return encoded
+
     def launch(self, kernel, grid, block, cluster, shared_bytes, parameters):
-        """parameters: integers, each passed as 8 bytes, or bytes."""
-        cells = [ctypes.create_string_buffer(p, len(p)) if isinstance(p, bytes)
-                 else ctypes.c_uint64(p & (2**64 - 1)) for p in parameters]
+        """parameters: integers, each passed as 8 bytes, and tensor maps."""
+        cells = [self._encode(p) if isinstance(p, TensorMap) else ctypes.c_uint64(p & (2**64 - 1))
+                 for p in parameters]
         pointers = (ctypes.c_void_p * max(len(cells), 1))(
-            *(ctypes.addressof(cell) for cell in cells))
+            *(cell.address() if isinstance(cell, _EncodedTensorMap) else ctypes.addressof(cell)
+              for cell in cells))
         if tuple(cluster) == (1, 1, 1):
             self._call("cuLaunchKernel", kernel, *map(ctypes.c_uint, (*grid, *block)),
                        ctypes.c_uint(shared_bytes), None, pointers, None)
@@ -123,27 +165,6 @@ class Driver:
                                shared_bytes=shared_bytes, stream=None,
                                attributes=ctypes.pointer(attribute), attribute_count=1)
         self._call("cuLaunchKernelEx", ctypes.byref(config), kernel, pointers, None)
-
-    def encode_tensor_map(self, address, fields):
-        """The bytes of a tensor map; fields as in a manifest, with numbers."""
-        dtype, size = TENSOR_TYPES[fields["dtype"]]
-        rank = len(fields["sizes"])
-        raw = ctypes.create_string_buffer(TENSOR_MAP_BYTES + TENSOR_MAP_ALIGNMENT)
-        start = -ctypes.addressof(raw) % TENSOR_MAP_ALIGNMENT
-
-        def numbers(kind, values):
-            return (kind * max(len(values), 1))(*values)
-
-        self._call("cuTensorMapEncodeTiled", ctypes.byref(raw, start), dtype, ctypes.c_uint32(rank),
-                   ctypes.c_uint64(address + size * fields.get("offset", 0)),
-                   numbers(ctypes.c_uint64, fields["sizes"]),
-                   numbers(ctypes.c_uint64, [size * stride for stride in fields["strides"]]),
-                   numbers(ctypes.c_uint32, fields["box"]),
-                   numbers(ctypes.c_uint32, fields.get("element_strides", [1] * rank)),
-                   0, [0, 32, 64, 128].index(fields.get("swizzle", 0)),
-                   [0, 64, 128, 256].index(fields.get("l2_promotion", 0)),
-                   fields.get("fill", "zero") == "nan")
-        return raw.raw[start:start + TENSOR_MAP_BYTES]
 
     def synchronize(self):
         self._call("cuCtxSynchronize")
@@ -166,14 +187,14 @@ class Driver:
 
 @dataclass(frozen=True)
 class RecordedLaunch:
-    """One launch as DryDriver saw it; parameters are integers."""
+    """One launch as DryDriver saw it; parameters are integers and tensor maps."""
 
     kernel: str
     grid: Tuple[int, int, int]
     block: Tuple[int, int, int]
     cluster: Tuple[int, int, int]
     shared_bytes: int
-    parameters: Tuple[int, ...]
+    parameters: Tuple[Union[int, TensorMap], ...]
 
 
 class DryDriver:

@@ -1,6 +1,6 @@
 """Runs the kernels of a bundle on an NVIDIA GPU: python3, numpy and libcuda only.
 
-A bundle is a folder with manifest.json (version 1) and PTX files, written by
+A bundle is a folder with manifest.json (version 1 or 2) and PTX files, written by
 mamba-compile --emit=bundle. As a program:
 
     python run_bundle.py FOLDER --arg x=x.npy ... --result y=y.npy ...
@@ -17,14 +17,15 @@ that are checked afterwards, and so are the inputs, which no kernel may change.
 import argparse
 import ast
 import json
+import math
 from pathlib import Path
 import sys
 
 import numpy as np
 
-from cuda_driver import CudaError, Driver, DryDriver
+from cuda_driver import TENSOR_MAP_DATA_TYPE, CudaError, Driver, DryDriver, TensorMap
 
-MANIFEST_VERSION = 1
+MANIFEST_VERSIONS = (1, 2)
 POISON = 0xFF
 GUARD = 0x5A
 GUARD_BYTES = 4096  # on both sides; keeps the alignment of the allocation
@@ -193,9 +194,33 @@ class Call:
         if kind == "i64":
             return evaluate(parameter["value"], self.sizes)
         for space in ("argument", "workspace"):
-            if kind == "pointer" and (space, parameter.get(space)) in self._buffers:
-                return self._buffers[space, parameter[space]].address
+            if kind in ("pointer", "tensor_map") and (space, parameter.get(space)) in self._buffers:
+                address = self._buffers[space, parameter[space]].address
+                return address if kind == "pointer" else self._tensor_map(parameter, address)
         raise BundleError(f"unknown parameter {parameter}")
+
+    def _tensor_map(self, parameter, base):
+        """A tensor map; one of an empty tensor, which there is not, becomes that
+        of one zero."""
+        dtype = parameter["dtype"]
+        if dtype not in TENSOR_MAP_DATA_TYPE:
+            raise BundleError(f"no tensor map of {dtype}")
+        element_bytes = NUMPY_DTYPE[dtype].itemsize
+        sizes = tuple(evaluate(size, self.sizes) for size in parameter["sizes"])
+        strides = tuple(element_bytes * evaluate(stride, self.sizes)
+                        for stride in parameter["strides"])
+        address = base + element_bytes * evaluate(parameter["offset"], self.sizes)
+        if 0 in sizes:
+            if ("zeros", "") not in self._buffers:
+                self._buffers["zeros", ""] = _Buffer(self._driver, 128)
+            address = self._buffers["zeros", ""].address
+            self._driver.fill(address, 0, 128)
+            sizes, strides = (1,) * len(sizes), (16,) * len(strides)
+        if address % 16 or any(stride % 16 for stride in strides):
+            raise BundleError(f"tensor map at {address} with strides of {strides} bytes")
+        return TensorMap(address, dtype, sizes, strides, tuple(parameter["box"]),
+                         tuple(parameter["element_strides"]), parameter["swizzle"],
+                         parameter["l2_promotion"], parameter["fill"])
 
     def launch(self):
         """Queues all launches in order."""
@@ -241,13 +266,14 @@ def _sizes(function, arrays):
         raise BundleError(f"{function['name']} has no argument {name}")
     sizes = {}
     for symbol, source in function.get("sizes", {}).items():
-        name, axis = source["argument"], source["axis"]
+        name, axis = source["argument"], source["stride" if "stride" in source else "axis"]
         if name not in given:
             raise BundleError(f"size {symbol} comes from {name}, which is not an input")
         shape = np.shape(arrays[name])
         if axis >= len(shape):
             raise BundleError(f"{name}: shape {shape} has no axis {axis}")
-        sizes[symbol] = shape[axis]
+        # Arrays are dense here.
+        sizes[symbol] = math.prod(shape[axis + 1:]) if "stride" in source else shape[axis]
     return sizes
 
 
@@ -258,20 +284,22 @@ class Bundle:
         self.folder = Path(folder)
         self.driver = driver if driver is not None else Driver()
         manifest = json.loads((self.folder / "manifest.json").read_text())
-        if manifest.get("version") != MANIFEST_VERSION:
-            raise BundleError(f"manifest version {manifest.get('version')}, "
-                              f"expected {MANIFEST_VERSION}")
+        if manifest.get("version") not in MANIFEST_VERSIONS:
+            raise BundleError(f"manifest version {manifest.get('version')}, expected "
+                              + " or ".join(map(str, MANIFEST_VERSIONS)))
         self.target = manifest["target"]
         self.functions = {f["name"]: f for f in manifest["functions"]}
         self._modules, self._kernels = {}, {}
 
     def function(self, name=None):
-        """Manifest entry of a function; without a name the only one."""
+        """Manifest entry of a function, with what its first variant has; without a
+        name the only one."""
         if name is None and len(self.functions) == 1:
-            return next(iter(self.functions.values()))
+            name = next(iter(self.functions))
         if name not in self.functions:
             raise BundleError(f"no function {name}; there are {', '.join(self.functions)}")
-        return self.functions[name]
+        function = self.functions[name]
+        return {**function, **function.get("variants", [{}])[0]}
 
     def kernel(self, ptx, name, shared_bytes):
         """Kernel of a PTX file of the folder, loaded once."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cuda_driver import CudaError, DryDriver
+from cuda_driver import CudaError, DryDriver, TensorMap
 from run_bundle import GUARD_BYTES, Bundle, BundleError, decode, encode, evaluate
 
 HERE = Path(__file__).resolve().parent
@@ -208,9 +208,41 @@ def test_version_and_function_names(tmp_path):
     with pytest.raises(BundleError, match="no function g"):
         bundle.run("g", {})
     manifest = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "version": 2}))
-    with pytest.raises(BundleError, match="version 2"):
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "version": 3}))
+    with pytest.raises(BundleError, match="version 3"):
         Bundle(tmp_path, DryDriver())
+
+
+def test_tensor_maps(tmp_path):
+    map_of_x = {"kind": "tensor_map", "argument": "x", "dtype": "bf16", "offset": "n - 2",
+                "sizes": ["n", "b - 1"], "strides": ["n + 6"], "box": [8, 4],
+                "element_strides": [1, 1], "swizzle": 32, "l2_promotion": 128, "fill": "zero"}
+    pointer = {"kind": "pointer", "argument": "x"}
+
+    def launch(batch, **changes):
+        driver = DryDriver()
+        arrays = {"x": np.zeros((batch, 10), np.float32), "state": np.zeros((batch, 10), np.float32)}
+        launches = [{**STORE, "parameters": [pointer, {**map_of_x, **changes}]}]
+        Bundle(write_bundle(tmp_path, launches=launches), driver).run("f", arrays)
+        return driver.launches[0].parameters
+
+    address, tensor_map = launch(3)
+    assert tensor_map == TensorMap(address + 16, "bf16", (10, 2), (32,), (8, 4), (1, 1), 32, 128,
+                                   "zero")
+    address, empty = launch(1)
+    assert (empty.sizes, empty.strides) == ((1, 1), (16,)) and empty.address != address + 16
+    with pytest.raises(BundleError, match="strides of"):
+        launch(3, strides=["n"])
+    with pytest.raises(BundleError, match="tensor map at"):
+        launch(3, offset="1")
+
+
+def test_strides_are_those_of_dense_arrays(tmp_path):
+    sizes = {**FUNCTION["sizes"], "x_pitch_0": {"argument": "x", "stride": 0}}
+    launches = [{**STORE, "parameters": [{"kind": "i64", "value": "x_pitch_0"}]}]
+    driver = DryDriver()
+    Bundle(write_bundle(tmp_path, sizes=sizes, launches=launches), driver).run("f", arrays_of())
+    assert driver.launches[0].parameters == (arrays_of()["x"].shape[1],)
 
 
 # The programs.

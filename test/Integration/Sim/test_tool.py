@@ -69,6 +69,16 @@ def test_bare_ptx(scale):
                                   2.5 * np.arange(100, dtype=np.float32))
 
 
+def test_first_variant(scale):
+    missing = [{**LAUNCH["launches"][0], "kernel": "missing"}]
+    variants = [{"launches": LAUNCH["launches"]}, {"launches": missing}]
+    function = {key: value for key, value in LAUNCH.items() if key != "launches"}
+    (scale.folder / "k.json").write_text(json.dumps({**function, "variants": variants}))
+    assert scale(ARG, RESULT, LIMIT).returncode == 0
+    (scale.folder / "k.json").write_text(json.dumps({**function, "variants": variants[::-1]}))
+    assert "missing" in scale(ARG, RESULT, LIMIT).stderr
+
+
 def test_findings_leave_no_results(scale):
     """Elements that nothing writes: exit code 2, results only by --force."""
     done = scale(ARG, RESULT, "--size=limit=90")

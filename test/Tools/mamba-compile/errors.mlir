@@ -22,7 +22,7 @@
 // RUN: %{model} --target=sm_90 | FileCheck %s --check-prefix=TARGET
 // TARGET: {{^}}mamba-compile: error: unknown target 'sm_90', did you mean 'sm_90a'? {{.*}}sm_120a
 // RUN: %{model} --target=sm_90a -o %t.bundle --schedule=three_kernels | FileCheck %s --check-prefix=SCHEDULE
-// SCHEDULE: {{^}}mamba-compile: error: unknown --schedule 'three_kernels', did you mean 'three_kernel'? (known: auto, three_kernel, chunk_parallel)
+// SCHEDULE: {{^}}mamba-compile: error: unknown --schedule 'three_kernels', did you mean 'three_kernel'? (known: auto, three_kernel, chunk_parallel, fused, segmented)
 // RUN: %{model} -o %t.o --schedule=auto | FileCheck %s --check-prefix=SCHEDULE-CPU
 // SCHEDULE-CPU: {{^}}mamba-compile: error: --schedule needs the --target of a GPU (--list-targets lists them)
 // RUN: %{model} --emit=linag | FileCheck %s --check-prefix=STAGE

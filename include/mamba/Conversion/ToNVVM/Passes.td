@@ -45,6 +45,7 @@ def ToNVVMPass : Pass<"mamba-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     | `math.exp` | `ex2.approx` of x * log2(e) | (2^-22 + 1.25 * abs(x) * 2^-24) relative, so at most 3e-7 absolute for x <= 0 |
     | `math.log`, `math.log1p` | exponent and a polynomial | 1 ulp, also for tiny arguments of `log1p` and near 1 |
     | `math.log2` | the same, times log2(e) | 2 ulp; exact for powers of two |
+    | `math.log2` with `afn` | `lg2.approx` | 2^-22 absolute near 1, else relative |
     | `math.tanh` | polynomial below 0.6, else `ex2.approx` and a division | 2^-21 relative |
     | `math.rsqrt` | `rsqrt.approx` | 2^-22.9 relative |
     | `math.sqrt`, `math.fma` and roundings | `sqrt.rn`, `fma.rn`, `cvt` | correctly rounded |

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
@@ -132,10 +133,10 @@ static void printDtLimit(OpAsmPrinter &printer, Operation *op,
 //===----------------------------------------------------------------------===//
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               Schedule, ArrayRef<int64_t> tile,
+                               Schedule schedule, ArrayRef<int64_t> tile,
                                ArrayRef<int64_t> inner, int64_t reduction,
                                int64_t warps, int64_t stages, int64_t blocks,
-                               bool) {
+                               int64_t heads, int64_t segment, bool) {
   for (int64_t size : llvm::concat<const int64_t>(tile, inner))
     if (size < 0)
       return emitError() << "expected tile sizes of at least 0, got " << size;
@@ -151,6 +152,12 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (blocks > 1 && blocks * warps > 64)
     return emitError() << "expected blocks of at most 64 warps together, got "
                        << blocks << " of " << warps;
+  if (heads < 1 || heads > 8)
+    return emitError() << "expected 1 to 8 heads, got " << heads;
+  if (segment < 0 || (segment > 0) != (schedule == Schedule::Segmented))
+    return emitError() << "expected a 'segment' of at least 1 with schedule "
+                          "segmented and none otherwise, got "
+                       << segment << " with " << stringifySchedule(schedule);
   return success();
 }
 

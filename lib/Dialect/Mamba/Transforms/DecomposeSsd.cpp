@@ -5,10 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanFused.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/IR/MaskFacts.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mamba {
 #define GEN_PASS_DEF_MAMBADECOMPOSESSDPASS
@@ -38,12 +41,25 @@ struct DecomposeSsd : mamba::impl::MambaDecomposeSsdPassBase<DecomposeSsd> {
     IRRewriter rewriter(&getContext());
     for (SsdOp op : ops) {
       rewriter.setInsertionPoint(op);
+      markRuns(op.getSeqIdx());
       op.setChunkSize(chooseChunk(op));
       FailureOr<SmallVector<Value>> results = op.decomposeOperation(rewriter);
       if (failed(results))
         return signalPassFailure();
       rewriter.replaceOp(op, *results);
     }
+  }
+
+  /// Each sequence is one run of tokens: an operation of chunks does not ask
+  /// for that, so it is said where the ids come from.
+  static void markRuns(Value ids) {
+    auto argument = dyn_cast_or_null<BlockArgument>(ids);
+    if (!argument)
+      return;
+    if (auto function =
+            dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()))
+      function.setArgAttr(argument.getArgNumber(), kRunsAttrName,
+                          UnitAttr::get(ids.getContext()));
   }
 
   int64_t chooseChunk(SsdOp op) {
@@ -54,7 +70,12 @@ struct DecomposeSsd : mamba::impl::MambaDecomposeSsdPassBase<DecomposeSsd> {
       return own;
     if (chunk)
       return chunk;
-    return target == "cpu" ? own : std::min(own, kLargestGpuChunk);
+    if (target == "cpu")
+      return own;
+    // One kernel holds what it computes of a chunk in registers.
+    bool isOneKernel = schedule == stringifySchedule(Schedule::Fused) ||
+                       schedule == stringifySchedule(Schedule::Segmented);
+    return std::min(own, isOneKernel ? kFusedTokens : kLargestGpuChunk);
   }
 };
 } // namespace

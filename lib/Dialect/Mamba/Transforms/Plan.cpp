@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PlanFused.h"
 #include "Tiling.h"
 #include "mamba/Dialect/Mamba/IR/DimensionRoles.h"
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
@@ -25,38 +26,7 @@ namespace mamba {
 using namespace mlir;
 using namespace mamba;
 
-namespace {
-
-/// Tokens that a block of the scan over chunks takes at a time.
-constexpr int64_t kPassTokens = 128;
-/// Registers of a thread of chunk_out besides those of the products.
-constexpr int64_t kOtherRegisters = 68;
-/// Bytes of the state that a thread of ssu holds: several loads at once, few
-/// enough registers that many threads have theirs in flight.
-constexpr int64_t kStateBytesPerThread = 64;
-/// Further ones where sequences are packed.
-constexpr int64_t kPackedRegisters = 4;
-/// Shared memory that the system takes for each block.
-constexpr int64_t kReservedBytes = 1024;
-
-/// What a plan is chosen from: static sizes and the widths of elements.
-struct Problem {
-  int64_t headDim, stateDim, chunk, elementBytes, sharedBytes;
-};
-
-/// The largest power of two up to `limit` that divides `size` and for which
-/// `bytes` of it fits; 1 if none does.
-int64_t chooseTile(int64_t size, int64_t limit, int64_t sharedBytes,
-                   llvm::function_ref<int64_t(int64_t)> bytes) {
-  for (int64_t tile = limit; tile > 1; tile /= 2)
-    if (size % tile == 0 && bytes(tile) <= sharedBytes)
-      return tile;
-  return 1;
-}
-
-/// The largest divisor of `size` up to `limit`, if possible one that fragments
-/// of a matrix product divide.
-int64_t chooseDivisor(int64_t size, int64_t limit) {
+int64_t mamba::chooseDivisor(int64_t size, int64_t limit) {
   if (size <= limit)
     return size;
   int64_t largest = 1;
@@ -70,6 +40,34 @@ int64_t chooseDivisor(int64_t size, int64_t limit) {
   return largest;
 }
 
+namespace {
+
+/// Tokens that a block of the scan over chunks takes at a time.
+constexpr int64_t kPassTokens = 128;
+/// Elements of a state that a block of the scan has at most.
+constexpr int64_t kPassElements = 2048;
+/// Registers of a thread of chunk_out besides those of the products.
+constexpr int64_t kOtherRegisters = 68;
+/// Bytes of the state that a thread of ssu holds: several loads at once, few
+/// enough registers that many threads have theirs in flight.
+constexpr int64_t kStateBytesPerThread = 64;
+/// Further ones where sequences are packed.
+constexpr int64_t kPackedRegisters = 4;
+/// Shared memory that the system takes for each block.
+constexpr int64_t kReservedBytes = 1024;
+
+using Problem = PlanProblem;
+
+/// The largest power of two up to `limit` that divides `size` and for which
+/// `bytes` of it fits; 1 if none does.
+int64_t chooseTile(int64_t size, int64_t limit, int64_t sharedBytes,
+                   llvm::function_ref<int64_t(int64_t)> bytes) {
+  for (int64_t tile = limit; tile > 1; tile /= 2)
+    if (size % tile == 0 && bytes(tile) <= sharedBytes)
+      return tile;
+  return 1;
+}
+
 /// Head-dim rows of a state in a block, in f32 and with a rounded copy.
 int64_t chooseStateRows(const Problem &problem) {
   return chooseTile(problem.headDim, 16, problem.sharedBytes,
@@ -79,13 +77,26 @@ int64_t chooseStateRows(const Problem &problem) {
 /// Heads whose time steps a block sums.
 constexpr int64_t kHeadsOfSums = 8;
 
-/// The number of heads if any operand or result knows it, else kDynamic.
-int64_t getStaticHeads(Operation *op) {
+/// The number of heads or groups if any operand or result knows it, else
+/// kDynamic.
+int64_t getStaticSize(Operation *op, Role role) {
   for (const ShapedValue &value : getShapedValues(op))
-    for (auto [dim, role] : llvm::enumerate(value.roles))
-      if (role == Role::Heads && !value.type.isDynamicDim(dim))
+    for (auto [dim, itsRole] : llvm::enumerate(value.roles))
+      if (itsRole == role && !value.type.isDynamicDim(dim))
         return value.type.getDimSize(dim);
   return ShapedType::kDynamic;
+}
+
+/// Whether groups may have several heads, and not so few that one more than
+/// there are, which an odd number costs, would matter.
+bool mayShareGroup(Operation *op) {
+  int64_t heads = getStaticSize(op, Role::Heads),
+          groups = getStaticSize(op, Role::Groups);
+  if (ShapedType::isDynamic(heads) || ShapedType::isDynamic(groups) ||
+      groups == 0)
+    return true;
+  int64_t size = heads / groups;
+  return size % 2 == 0 || size > 4;
 }
 
 struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
@@ -103,12 +114,14 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     std::optional<Schedule> named = symbolizeSchedule(schedule);
     if (schedule != "auto" && (!named || *named == Schedule::Simple)) {
       emitError(UnknownLoc::get(&getContext()))
-          << "expected option 'schedule' to be auto, three_kernel or "
-             "chunk_parallel, got '"
+          << "expected option 'schedule' to be auto, three_kernel, "
+             "chunk_parallel, fused or segmented, got '"
           << schedule << "'";
       return signalPassFailure();
     }
-    isFused = schedule != stringifySchedule(Schedule::ChunkParallel);
+    isFused = named != Schedule::ChunkParallel;
+    if (named == Schedule::Fused || named == Schedule::Segmented)
+      oneKernel = *named;
     if (failed(obeyOption()))
       return signalPassFailure();
     // Producers come first: a state_pass reads whether they have a plan.
@@ -167,6 +180,9 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       return becomesPartOfPass(state) ? PlanAttr() : chooseChunkParallel(op);
     if (auto ssu = dyn_cast<SsuOp>(op.getOperation()))
       return chooseSimple(ssu);
+    if (oneKernel && canJoin(op))
+      return chooseFusedPlan(op, getProblem(op), *oneKernel,
+                             usesTf32(getProblem(op)));
     if (auto out = dyn_cast<ChunkOutOp>(op.getOperation()))
       return chooseTiledOut(out);
     if (!isFused)
@@ -180,13 +196,33 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     return chooseChunkParallel(op);
   }
 
+  /// Whether the loop over chunks of a state_pass can compute `op` too.
+  static bool canJoin(Operation *op) {
+    if (auto pass = dyn_cast<StatePassOp>(op)) {
+      auto state = pass.getStates().getDefiningOp<ChunkStateOp>();
+      return state && getOnlyStatePass(state) && !state->hasAttr(kPlanAttrName);
+    }
+    if (auto out = dyn_cast<ChunkOutOp>(op)) {
+      auto pass = out.getChunkStates().getDefiningOp<StatePassOp>();
+      return pass && canJoin(pass);
+    }
+    // What both read they compute, unless they take parts of it.
+    auto cumsum = dyn_cast<ChunkCumsumOp>(op);
+    return cumsum && !op->use_empty() &&
+           static_cast<int64_t>(cumsum.getChunkSize()) <= kFusedTokens &&
+           llvm::all_of(op->getUsers(), [](Operation *user) {
+             return isa<ChunkStateOp>(user) ||
+                    (!isa<ChunkCumsumOp>(user) && canJoin(user));
+           });
+  }
+
   /// Whether the blocks of the state_pass that reads `op` will compute it.
   bool becomesPartOfPass(ChunkStateOp op) {
     StatePassOp pass = getOnlyStatePass(op);
     if (!pass)
       return false;
     auto byHand = pass->getAttrOfType<PlanAttr>(kPlanAttrName);
-    return byHand ? byHand.getSchedule() == Schedule::ThreeKernel : isFused;
+    return byHand ? computesChunkStates(byHand.getSchedule()) : isFused;
   }
 
   /// Bytes of a staged tile: sizes are rounded up to powers of two.
@@ -196,14 +232,16 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   }
 
   /// A block runs through the chunks of a part of one head's state. Parts are
-  /// small, so that few heads fill the machine: a quarter of a state of 64 x
-  /// 128.
+  /// small, so that few heads fill the machine: a quarter of a state of up to
+  /// 64 x 128.
   PlanAttr chooseFusedPass(ChunkStateOp state) {
     Problem problem = getProblem(state);
     int64_t tokens = std::min(problem.chunk, kPassTokens);
     int64_t rows = chooseDivisor(problem.headDim, 32);
+    int64_t elements = std::clamp<int64_t>(
+        problem.headDim * problem.stateDim / 4, 512, kPassElements);
     int64_t columns =
-        chooseDivisor(problem.stateDim, std::max<int64_t>(16, 2048 / rows));
+        chooseDivisor(problem.stateDim, std::max<int64_t>(16, elements / rows));
     auto fits = [&] {
       // In shared memory: x and B of some tokens, their steps and sums. Without
       // vectors: the state, what a chunk adds, and the state rounded; the
@@ -220,7 +258,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     int64_t reduction = tokens < problem.chunk ? tokens : 0;
     return PlanAttr::get(&getContext(), Schedule::ThreeKernel,
                          {1, 1, rows, columns}, {}, reduction, /*warps=*/4,
-                         /*stages=*/3, /*blocks=*/1, usesTf32(problem));
+                         /*stages=*/3, /*blocks=*/1,
+                         /*heads=*/1, /*segment=*/0, usesTf32(problem));
   }
 
   /// A block runs through the rows of a chunk of one head, some at a time, and
@@ -238,6 +277,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     bool isMixed = bytes == 2 && !states.isF32() && states != inputs;
     // In shared memory: rows of C, B, x and what the result's rows are scaled
     // and gated with, and the state; steps and sums of the tokens.
+    int64_t heads = 1;
     auto getStaged = [&] {
       int64_t tiles = out.getZ() ? 3 : 2;
       // The positions of both in packed sequences, and sums of products without
@@ -247,9 +287,10 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         others += getStagedBytes(rows, columns, 4);
       return others + getStagedBytes(rows, problem.stateDim, bytes) +
              getStagedBytes(steps, problem.stateDim, bytes) +
-             getStagedBytes(columns, problem.stateDim, stateBytes) +
-             tiles * getStagedBytes(rows, columns, bytes) +
-             16 * (rows + steps) + kSwizzledAlignment;
+             heads * (getStagedBytes(columns, problem.stateDim, stateBytes) +
+                      tiles * getStagedBytes(rows, columns, bytes) +
+                      16 * (rows + steps)) +
+             kSwizzledAlignment;
     };
     // Without vectors: rows of C * B^T in f32 and rounded, of both products
     // with P and of the result; the state may need a rounded copy.
@@ -274,7 +315,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
                            : RankedTensorType();
     bool hasColumnsOfD = skip && skip.getRank() == 2;
     auto getRegisters = [&]() -> int64_t {
-      int64_t products = rows * (steps + 2 * columns);
+      int64_t products = rows * (steps + (1 + heads) * columns);
       int64_t gate = out.getZ() ? rows * columns * 11 / 4 : 0;
       return int64_t(llvm::divideCeil(products + gate, threads)) +
              (hasColumnsOfD ? columns / 4 : 0) +
@@ -292,6 +333,15 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       if (countBlocks() < 2)
         steps *= 2;
     }
+    // Two heads in a block, if they fit: their product C * B^T is the same.
+    if (isFused && bytes == 2 && !isMixed && mayShareGroup(out) &&
+        rows % 16 == 0 && steps % 16 == 0 && columns % 8 == 0 &&
+        problem.stateDim % 16 == 0) {
+      heads = 2;
+      if (getStaged() > problem.sharedBytes ||
+          getRegisters() > limits.registersPerThread)
+        heads = 1;
+    }
     int64_t blocks = std::min<int64_t>(
         countBlocks(),
         limits.registersPerSM / (threads * llvm::alignTo(getRegisters(), 8)));
@@ -301,7 +351,8 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     return PlanAttr::get(
         &getContext(),
         isFused ? Schedule::ThreeKernel : Schedule::ChunkParallel, tile,
-        {rows, 0}, steps, warps, /*stages=*/1, blocks, usesTf32(problem));
+        {rows, 0}, steps, warps, /*stages=*/1, blocks, heads,
+        /*segment=*/0, usesTf32(problem));
   }
 
   /// A block holds rows of one head's state in the registers of its threads.
@@ -324,7 +375,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
     tile[2] = rows;
     return PlanAttr::get(&getContext(), Schedule::Simple, tile, {},
                          /*reduction=*/0, warps, /*stages=*/0, /*blocks=*/1,
-                         /*tf32=*/false);
+                         /*heads=*/1, /*segment=*/0, /*tf32=*/false);
   }
 
   PlanAttr chooseChunkParallel(MambaTileOpInterface op) {
@@ -335,7 +386,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         .Case<ChunkCumsumOp>([&](ChunkCumsumOp cumsum) {
           // Time steps of neighbouring heads are neighbours. Heads that are
           // not known, or not there, are past the end of a short tile.
-          int64_t heads = getStaticHeads(cumsum);
+          int64_t heads = getStaticSize(cumsum, Role::Heads);
           tile[1] = ShapedType::isDynamic(heads)
                         ? kHeadsOfSums
                         : chooseDivisor(heads, kHeadsOfSums);
@@ -370,7 +421,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
         .Case<StatePassOp>([&](auto) { tile[2] = chooseStateRows(problem); });
     return PlanAttr::get(&getContext(), Schedule::ChunkParallel, tile, inner,
                          reduction, warps, /*stages=*/0, /*blocks=*/1,
-                         usesTf32(problem));
+                         /*heads=*/1, /*segment=*/0, usesTf32(problem));
   }
 
   bool usesTf32(const Problem &problem) {
@@ -398,5 +449,7 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
   GpuLimits limits;
   int64_t limit = 0;
   bool isFused = false;
+  /// The schedule that computes outputs in the loop over chunks, if named.
+  std::optional<Schedule> oneKernel;
 };
 } // namespace

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "mamba/Dialect/Mamba/IR/Mamba.h"
+#include "mamba/Dialect/Mamba/IR/Pitches.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
+#include "mamba/Target/AttributeNames.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -125,7 +127,8 @@ struct ResultsToArguments
       func.setArgAttr(argument.getArgNumber(), kUpdatedAttrName,
                       b.getStringAttr(getName(func, number)));
     }
-    convertArguments(func, b, updates);
+    if (failed(convertArguments(func, b, updates)))
+      return failure();
     for (unsigned number : returned)
       addArgument(func, b, terminator, number);
     // An updated argument is written back where it lies; without this use the
@@ -176,8 +179,35 @@ struct ResultsToArguments
     return MemRefType::get(tensor.getShape(), tensor.getElementType());
   }
 
-  void convertArguments(func::FuncOp func, OpBuilder &b,
-                        ArrayRef<std::optional<unsigned>> updates) {
+  /// The memref that a tensor argument becomes.
+  static FailureOr<MemRefType>
+  getArgumentType(func::FuncOp func, BlockArgument argument, bool isUpdated) {
+    auto tensor = cast<RankedTensorType>(argument.getType());
+    Attribute pitches =
+        func.getArgAttr(argument.getArgNumber(), kPitchesAttrName);
+    if (!pitches)
+      return getBufferType(tensor);
+    auto count = dyn_cast<IntegerAttr>(pitches);
+    if (!count || count.getInt() < 1 || count.getInt() >= tensor.getRank())
+      return func.emitOpError("expected '")
+             << kPitchesAttrName << "' of argument " << argument.getArgNumber()
+             << " to be 1 or more, and less than its rank of "
+             << tensor.getRank() << ", got " << pitches;
+    if (isUpdated)
+      return func.emitOpError("expected argument ")
+             << argument.getArgNumber() << ", which is updated in place, to be "
+             << "dense, got '" << kPitchesAttrName << "'";
+    MemRefType type = getPitchedType(tensor, count.getInt());
+    if (!type)
+      return func.emitOpError("expected at most one dynamic size behind the "
+                              "first ")
+             << count.getInt() << " axes of argument "
+             << argument.getArgNumber() << ", and that first, got " << tensor;
+    return type;
+  }
+
+  LogicalResult convertArguments(func::FuncOp func, OpBuilder &b,
+                                 ArrayRef<std::optional<unsigned>> updates) {
     for (BlockArgument argument : func.getArguments()) {
       if (!func.getArgAttr(argument.getArgNumber(), kNameAttrName))
         func.setArgAttr(
@@ -186,12 +216,18 @@ struct ResultsToArguments
       Type type = argument.getType();
       if (!isa<RankedTensorType>(type))
         continue;
-      argument.setType(getBufferType(type));
+      bool isUpdated = updates[argument.getArgNumber()].has_value();
+      FailureOr<MemRefType> bufferType =
+          getArgumentType(func, argument, isUpdated);
+      if (failed(bufferType))
+        return failure();
+      argument.setType(*bufferType);
       auto tensor = bufferization::ToTensorOp::create(
           b, func.getLoc(), type, argument, /*restrict=*/true,
-          /*writable=*/updates[argument.getArgNumber()].has_value());
+          /*writable=*/isUpdated);
       argument.replaceAllUsesExcept(tensor, tensor);
     }
+    return success();
   }
 
   void addArgument(func::FuncOp func, OpBuilder &b, func::ReturnOp terminator,

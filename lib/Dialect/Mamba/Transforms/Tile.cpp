@@ -103,7 +103,7 @@ struct Tile : mamba::impl::MambaTilePassBase<Tile> {
     if (!pass || op->hasAttr(kPlanAttrName))
       return false;
     auto plan = pass->getAttrOfType<PlanAttr>(kPlanAttrName);
-    return plan && plan.getSchedule() == Schedule::ThreeKernel;
+    return plan && computesChunkStates(plan.getSchedule());
   }
 
   /// Computes in each block what its tile of a state_pass reads of `op`.

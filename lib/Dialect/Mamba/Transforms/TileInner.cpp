@@ -48,7 +48,15 @@ std::optional<unsigned> getSumOfComputed(linalg::LinalgOp op) {
     return std::nullopt;
   bool isComputed = llvm::any_of(op.getDpsInputs(), [&](Value input) {
     auto producer = input.getDefiningOp<linalg::LinalgOp>();
-    return producer && producer->getBlock() == op->getBlock();
+    if (!producer || producer->getBlock() != op->getBlock())
+      return false;
+    // What a loop carries, however rounded, is there as a whole.
+    return !llvm::all_of(producer.getDpsInputs(), [](Value value) {
+      while (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>())
+        value = slice.getSource();
+      return isa<BlockArgument>(value) &&
+             isa<scf::ForOp>(value.getParentBlock()->getParentOp());
+    });
   });
   if (!isComputed)
     return std::nullopt;

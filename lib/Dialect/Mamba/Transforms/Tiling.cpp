@@ -134,6 +134,11 @@ StatePassOp mamba::getOnlyStatePass(ChunkStateOp op) {
                          : StatePassOp();
 }
 
+bool mamba::computesChunkStates(Schedule schedule) {
+  return schedule == Schedule::ThreeKernel || schedule == Schedule::Fused ||
+         schedule == Schedule::Segmented;
+}
+
 FailureOr<MambaTileOpInterface>
 mamba::fuseIntoSlice(RewriterBase &rewriter, tensor::ExtractSliceOp slice) {
   OpBuilder::InsertionGuard guard(rewriter);

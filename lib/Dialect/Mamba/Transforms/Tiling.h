@@ -36,6 +36,9 @@ bool isUnitTile(MambaTileOpInterface op);
 /// The state_pass that is the only user of `op`, or null.
 StatePassOp getOnlyStatePass(ChunkStateOp op);
 
+/// Whether the blocks of a state_pass compute the states that they sum.
+bool computesChunkStates(Schedule schedule);
+
 /// Replaces a slice of a result of an operation that tiles by the tile that
 /// computes it. Fails if no tile computes that slice only.
 mlir::FailureOr<MambaTileOpInterface>

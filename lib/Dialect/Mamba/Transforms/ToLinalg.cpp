@@ -8,6 +8,7 @@
 #include "Tiling.h"
 #include "mamba/Dialect/Mamba/Transforms/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -44,6 +45,51 @@ struct InsertWithoutUnitDims : OpRewritePattern<InsertOp> {
   }
 };
 
+/// A slice of a tensor whose dimensions are parts of those of another one is a
+/// slice of that one, if it takes one place along all parts of a dimension but
+/// the last: heads that lie side by side in a row.
+struct SliceOfExpanded : OpRewritePattern<tensor::ExtractSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(tensor::ExtractSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto expand = op.getSource().getDefiningOp<tensor::ExpandShapeOp>();
+    if (!expand || !op.hasUnitStride())
+      return rewriter.notifyMatchFailure(op, "no slice of an expansion");
+    auto type = expand.getResultType();
+    SmallVector<OpFoldResult> offsets, sizes;
+    llvm::SmallBitVector droppedDims = op.getDroppedDims();
+    for (ReassociationIndices parts : expand.getReassociationIndices()) {
+      AffineExpr offset = rewriter.getAffineConstantExpr(0);
+      SmallVector<OpFoldResult> operands;
+      OpFoldResult size = rewriter.getIndexAttr(1);
+      for (auto [i, dim] : llvm::enumerate(parts)) {
+        bool isLast = i + 1 == parts.size();
+        if (i != 0 && type.isDynamicDim(dim))
+          return rewriter.notifyMatchFailure(op, "parts of unknown size");
+        if (!isLast && !isOneInteger(op.getMixedSizes()[dim]))
+          return rewriter.notifyMatchFailure(op, "several places");
+        // What is left has to be as it was, without the other parts.
+        if (!isLast && !droppedDims.test(dim))
+          return rewriter.notifyMatchFailure(op, "dimensions of one place");
+        if (i != 0)
+          offset = offset * type.getDimSize(dim);
+        offset = offset + rewriter.getAffineDimExpr(operands.size());
+        operands.push_back(op.getMixedOffsets()[dim]);
+        if (isLast)
+          size = op.getMixedSizes()[dim];
+      }
+      sizes.push_back(size);
+      offsets.push_back(affine::makeComposedFoldedAffineApply(
+          rewriter, op.getLoc(), AffineMap::get(operands.size(), 0, offset),
+          operands));
+    }
+    rewriter.replaceOpWithNewOp<tensor::ExtractSliceOp>(
+        op, op.getType(), expand.getSrc(), offsets, sizes,
+        SmallVector<OpFoldResult>(sizes.size(), rewriter.getIndexAttr(1)));
+    return success();
+  }
+};
+
 struct ToLinalg : mamba::impl::MambaToLinalgPassBase<ToLinalg> {
   void runOnOperation() override {
     SmallVector<MambaTileOpInterface> ops;
@@ -61,8 +107,8 @@ struct ToLinalg : mamba::impl::MambaToLinalgPassBase<ToLinalg> {
     tensor::populateMergeConsecutiveInsertExtractSlicePatterns(patterns);
     tensor::populateDropRedundantInsertSliceRankExpansionPatterns(patterns);
     patterns.add<InsertWithoutUnitDims<tensor::InsertSliceOp>,
-                 InsertWithoutUnitDims<tensor::ParallelInsertSliceOp>>(
-        &getContext());
+                 InsertWithoutUnitDims<tensor::ParallelInsertSliceOp>,
+                 SliceOfExpanded>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
   }

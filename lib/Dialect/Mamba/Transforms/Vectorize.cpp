@@ -296,7 +296,20 @@ void BlockRewriter::rewriteSlice(tensor::ExtractSliceOp op) {
   SmallVector<OpFoldResult> sizes = llvm::map_to_vector(
       op.getMixedSizes(), [&](OpFoldResult size) { return map(size); });
   if (analysis.isVector(source)) {
-    tiles[op] = {getVector(source, analysis.getShape(source)), sizes};
+    Value vector = getVector(source, analysis.getShape(source));
+    if (op.getType().getRank() != op.getSourceType().getRank()) {
+      vector = vector::ShapeCastOp::create(
+          b, op.getLoc(),
+          VectorType::get(analysis.getShape(op), op.getType().getElementType()),
+          vector);
+      llvm::SmallBitVector dropped = op.getDroppedDims();
+      SmallVector<OpFoldResult> kept;
+      for (auto [dim, size] : llvm::enumerate(sizes))
+        if (!dropped.test(dim))
+          kept.push_back(size);
+      sizes = kept;
+    }
+    tiles[op] = {vector, sizes};
     return;
   }
   // Without slices that are all of another one, equal reads are seen as such.
@@ -356,6 +369,13 @@ void BlockRewriter::rewrite(Operation *op) {
     return rewriteDim(dim);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
     return rewriteSlice(slice);
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op);
+      extract && analysis.isVector(extract.getTensor())) {
+    Value tensor = extract.getTensor();
+    Value vector = getVector(tensor, analysis.getShape(tensor));
+    mapping.map(extract.getResult(), readElement(b, extract, vector));
+    return;
+  }
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op);
       insert && analysis.isExpansion(insert)) {
     RankedTensorType type = insert.getType();

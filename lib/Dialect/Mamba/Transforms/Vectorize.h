@@ -74,6 +74,14 @@ enum class TensorKind {
   Fresh
 };
 
+/// Says in a remark what would keep a block's tiles in vectors; failure.
+llvm::LogicalResult refuseVectors(mlir::Operation *op,
+                                  const llvm::Twine &expected);
+
+/// The element of `vector`, which holds the tensor, that `extract` reads.
+mlir::Value readElement(mlir::OpBuilder &builder,
+                        mlir::tensor::ExtractOp extract, mlir::Value vector);
+
 /// Decides whether all of a block's program can work on vectors, and on which.
 class VectorizeAnalysis {
 public:
@@ -111,7 +119,10 @@ private:
                                        mlir::tensor::ExtractOp extract);
   llvm::LogicalResult findLoopShape(mlir::linalg::LinalgOp op);
   llvm::LogicalResult checkFor(mlir::scf::ForOp op);
+  // VectorizeSlices.cpp
   llvm::LogicalResult checkExtractSlice(mlir::tensor::ExtractSliceOp op);
+  llvm::LogicalResult checkElement(mlir::Operation *op,
+                                   mlir::tensor::ExtractOp extract);
   llvm::LogicalResult checkInsertion(mlir::Operation *op, mlir::Value source,
                                      mlir::Value dest);
   llvm::LogicalResult checkPadding(mlir::tensor::InsertSliceOp op);

@@ -17,10 +17,14 @@
 using namespace mlir;
 using namespace mamba;
 
-static LogicalResult refuse(Operation *op, const Twine &expected) {
+LogicalResult mamba::refuseVectors(Operation *op, const Twine &expected) {
   op->emitRemark("expected ")
       << expected << " to keep the block's tiles in vectors";
   return failure();
+}
+
+static LogicalResult refuse(Operation *op, const Twine &expected) {
+  return refuseVectors(op, expected);
 }
 
 bool VectorizeAnalysis::isExpansion(tensor::InsertSliceOp insert) {
@@ -344,53 +348,6 @@ LogicalResult VectorizeAnalysis::checkFor(scf::ForOp op) {
   return success();
 }
 
-LogicalResult VectorizeAnalysis::checkExtractSlice(tensor::ExtractSliceOp op) {
-  if (!isVector(op.getSource()))
-    return success();
-  // A vector's valid part may become smaller, not the vector.
-  SmallVector<int64_t> shape = getShape(op.getSource());
-  bool isPrefix = op.getType().getRank() == op.getSourceType().getRank() &&
-                  llvm::all_of(op.getMixedOffsets(), isZeroInteger) &&
-                  llvm::all_of(op.getMixedStrides(), isOneInteger) &&
-                  getShape(op.getResult()) == shape;
-  if (!isPrefix)
-    return refuse(op, "no slices of computed tiles");
-  shapes[op.getResult()] = shape;
-  return success();
-}
-
-/// A vector may become the first elements of one of the same shape.
-LogicalResult VectorizeAnalysis::checkPadding(tensor::InsertSliceOp op) {
-  Value source = op.getSource(), dest = op.getDest();
-  SmallVector<int64_t> shape = getShape(dest);
-  if (!isVector(source) ||
-      op.getSourceType().getRank() != op.getType().getRank() ||
-      !llvm::all_of(op.getMixedOffsets(), isZeroInteger) ||
-      !llvm::all_of(op.getMixedStrides(), isOneInteger) ||
-      getShape(source) != shape || failed(checkRead(op, dest)))
-    return refuse(op, "insertions only into results of the block, or of first "
-                      "elements into a tile of the same bounds,");
-  shapes[op.getResult()] = shape;
-  return checkShape(op, shape);
-}
-
-LogicalResult VectorizeAnalysis::checkInsertion(Operation *op, Value source,
-                                                Value dest) {
-  if (isVector(dest) || getKind(dest) == TensorKind::Input)
-    return refuse(op, "insertions only into results of the block");
-  if (getKind(source) == TensorKind::Input) {
-    if (failed(checkRead(op, source)))
-      return failure();
-  } else if (!isVector(source)) {
-    return success();
-  }
-  if (failed(checkElementType(op, source.getType())))
-    return failure();
-  if (cast<RankedTensorType>(source.getType()).getRank() == 0)
-    return refuse(op, "results with dimensions");
-  return checkShape(op, getShape(source));
-}
-
 /// Checks code that stays as it is: it must not use vectors.
 LogicalResult VectorizeAnalysis::checkScalar(Operation *op) {
   if (!isMemoryEffectFree(op))
@@ -405,11 +362,9 @@ LogicalResult VectorizeAnalysis::checkScalar(Operation *op) {
       return WalkResult::interrupt();
     }
     if (auto extract = dyn_cast<tensor::ExtractOp>(nested)) {
-      if (isVector(extract.getTensor())) {
-        (void)refuse(nested, "no elements of computed tiles");
-        return WalkResult::interrupt();
-      }
-      if (failed(checkRead(nested, extract.getTensor())))
+      if (failed(isVector(extract.getTensor())
+                     ? checkElement(op, extract)
+                     : checkRead(nested, extract.getTensor())))
         return WalkResult::interrupt();
     }
     if (auto dim = dyn_cast<tensor::DimOp>(nested))

@@ -28,10 +28,12 @@ def Mamba_ScheduleChunkParallel
 def Mamba_ScheduleThreeKernel
     : I32EnumAttrCase<"ThreeKernel", 1, "three_kernel">;
 def Mamba_ScheduleSimple : I32EnumAttrCase<"Simple", 2, "simple">;
+def Mamba_ScheduleFused : I32EnumAttrCase<"Fused", 3, "fused">;
+def Mamba_ScheduleSegmented : I32EnumAttrCase<"Segmented", 4, "segmented">;
 def Mamba_Schedule : I32EnumAttr<"Schedule",
     "how operations are spread over kernels",
     [Mamba_ScheduleChunkParallel, Mamba_ScheduleThreeKernel,
-     Mamba_ScheduleSimple]> {
+     Mamba_ScheduleSimple, Mamba_ScheduleFused, Mamba_ScheduleSegmented]> {
   let cppNamespace = "::mamba";
   let genSpecializedAttr = 0;
 }
@@ -42,6 +44,11 @@ def Mamba_ScheduleAttr : EnumAttr<Mamba_Dialect, Mamba_Schedule, "schedule"> {
     it, by the kernel of `mamba.state_pass`, and never lies in global memory.
     `simple`, of `mamba.ssu`: one kernel, whose block reads some rows of one
     head's state, runs through the tokens and writes the rows back.
+    `fused`: `mamba.chunk_out` is computed in the loop over chunks too, of the
+    state that the loop carries: one kernel, no states in global memory.
+    `segmented`: the same loop, cut into parts of `segment` chunks that blocks
+    of their own run through; a first kernel computes what each part adds to the
+    state, a second one the states that the parts start from.
   }];
   let assemblyFormat = "$value";
 }
@@ -69,6 +76,9 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
       for at once; 0: `mamba-pipeline`'s own number).
     * `blocks`: blocks that a multiprocessor shall hold at a time, which bounds
       the registers of a thread.
+    * `heads`: heads of a group that one block computes together, so that they
+      share the loads of B and C and the product C * B^T (1: one).
+    * `segment`: chunks of a segment of schedule `segmented` (0: others).
     * `tf32`: products of f32 matrices by tensor cores, which round the factors
       to tf32 (11 significant bits); otherwise they are multiply-adds of f32.
 
@@ -84,13 +94,15 @@ def Mamba_PlanAttr : AttrDef<Mamba_Dialect, "Plan"> {
     DefaultValuedParameter<"int64_t", "4">:$warps,
     DefaultValuedParameter<"int64_t", "0">:$stages,
     DefaultValuedParameter<"int64_t", "1">:$blocks,
+    DefaultValuedParameter<"int64_t", "1">:$heads,
+    DefaultValuedParameter<"int64_t", "0">:$segment,
     DefaultValuedParameter<"bool", "false">:$tf32
   );
   let assemblyFormat = [{
     `<` $schedule `tile` `[` $tile `]` (`inner` `[` $inner^ `]`)?
     (`reduction` $reduction^)?
     (`warps` $warps^)? (`stages` $stages^)? (`blocks` $blocks^)?
-    (`tf32` $tf32^)? `>`
+    (`heads` $heads^)? (`segment` $segment^)? (`tf32` $tf32^)? `>`
   }];
   let genVerifyDecl = 1;
 }
