@@ -38,7 +38,7 @@ struct FoldCausalMask
       // What is in a short tile is short as well: one rest is enough.
       if (isInRest(loop))
         continue;
-      if (scf::ForOp first = splitTail(rewriter, loop, prover)) {
+      if (scf::ForOp first = splitTail(rewriter, loop, tailsAtLeast, prover)) {
         ++numSplit;
         whole.push_back(first);
         loop->setAttr(kRestAttrName, rewriter.getUnitAttr());

@@ -81,9 +81,10 @@ foldMask(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
 /// Splits `loop` where a minimum with a constant, the size of a tile, starts to
 /// be less than the constant. Returns the loop of whole tiles, and tells
 /// `prover`; `loop` is for the rest, before the other one if iterations may run
-/// in any order. Null if there is no such minimum.
+/// in any order. Null if there is no such minimum, or the loop is known to have
+/// fewer than `atLeast` iterations.
 mlir::scf::ForOp splitTail(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop,
-                           BoundProver &prover);
+                           int64_t atLeast, BoundProver &prover);
 
 /// A mask by ids of sequences, each of which stands in one run of `ids`.
 struct RunMask {

@@ -104,13 +104,16 @@ bool isIndependent(scf::ForOp loop, const BoundProver &prover) {
 
 } // namespace
 
-scf::ForOp mamba::splitTail(RewriterBase &b, scf::ForOp loop,
+scf::ForOp mamba::splitTail(RewriterBase &b, scf::ForOp loop, int64_t atLeast,
                             BoundProver &prover) {
   std::optional<int64_t> step = getConstantIntValue(loop.getStep());
   FailureOr<LinearForm> first = LinearForm::get(loop.getLowerBound()),
                         end = LinearForm::get(loop.getUpperBound());
   if (!step || *step <= 0 || loop.getUnsignedCmp() || failed(first) ||
       failed(end))
+    return {};
+  if (prover.isNeverNegative(LinearForm((atLeast - 1) * *step) -
+                             (*end - *first)))
     return {};
   SmallVector<TileSize> sizes;
   loop.getBody()->walk([&](affine::AffineMinOp op) {

@@ -627,6 +627,9 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
            "Replace a loop over masked elements that runs once by its body">,
     Option<"tails", "tails", "bool", "true",
            "Make a loop of its own of the iterations with whole tiles">,
+    Option<"tailsAtLeast", "tails-at-least", "int64_t", "8",
+           "Iterations, of those that a loop may have, that are worth a loop of "
+           "whole tiles: the body is there twice then">,
     Option<"runs", "runs", "bool", "true",
            "Make a loop of its own of the iterations within one sequence">,
     Option<"guard", "guard", "bool", "true",
