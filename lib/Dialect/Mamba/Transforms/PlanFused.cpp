@@ -50,6 +50,15 @@ PlanAttr mamba::chooseFusedPlan(MambaTileOpInterface op,
                                         16, kFusedTokens));
   int64_t most = kStateOfFourWarps / (reduction || isGated(op) ? 2 : 1);
   int64_t warps = rows * problem.stateDim > most ? 8 : 4;
+  // In shared memory: B, C, x and z of some tokens in each stage, and what
+  // changes threads: the state, or sums of the output.
+  int64_t bytes = problem.elementBytes;
+  int64_t staged = std::min(problem.chunk, kFusedTokens) *
+                   (2 * problem.stateDim + (isGated(op) ? 2 : 1) * rows) *
+                   bytes;
+  int64_t moved = std::max(rows * problem.stateDim * bytes,
+                           kFusedTokens * rows * int64_t(sizeof(float)));
+  int64_t stages = 2 * staged + moved <= problem.sharedBytes ? 2 : 1;
   SmallVector<int64_t> tile = op.getUnitTile(), inner;
   llvm::TypeSwitch<Operation *>(op)
       .Case<StatePassOp>([&](auto) {
@@ -66,6 +75,6 @@ PlanAttr mamba::chooseFusedPlan(MambaTileOpInterface op,
         reduction = 0;
       });
   return PlanAttr::get(op->getContext(), schedule, tile, inner, reduction,
-                       warps, /*stages=*/2, /*blocks=*/1, /*heads=*/1,
+                       warps, stages, /*blocks=*/1, /*heads=*/1,
                        schedule == Schedule::Segmented ? kSegment : 0, tf32);
 }
