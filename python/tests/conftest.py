@@ -38,7 +38,12 @@ class Launch(ctypes.Structure):
                 ("device", ctypes.c_int32), ("current_device", ctypes.c_int32),
                 ("num_parameters", ctypes.c_uint32), ("stream", ctypes.c_uint64),
                 ("parameters", ctypes.c_uint64 * 64), ("num_tensor_maps", ctypes.c_uint32),
-                ("tensor_maps", TensorMap * 4)]
+                ("tensor_maps", TensorMap * 16)]
+
+    def values(self):
+        """Integers and addresses that the kernel gets, those in tensor maps too."""
+        return [*self.parameters[:self.num_parameters],
+                *(map.address for map in self.tensor_maps[:self.num_tensor_maps])]
 
 
 class Driver:

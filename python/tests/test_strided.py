@@ -118,7 +118,7 @@ class Slice(Tensor):
 
 
 def passed_in(driver):
-    return {p for launch in driver.launches() for p in launch.parameters[:launch.num_parameters]}
+    return {value for launch in driver.launches() for value in launch.values()}
 
 
 def test_tensors_on_a_gpu(torch, driver, gpu, monkeypatch):  # noqa: F811

@@ -84,7 +84,7 @@ def test_allocates_outputs(torch, driver, folder):
     assert results["y"].dtype == "torch.bfloat16" and torch.entered == ["cuda:1"]
     launches = driver.launches()
     assert launches and {launch.stream for launch in launches} == {driver.library.fake_stream(1)}
-    assert results["y"].address in launches[-1].parameters[:launches[-1].num_parameters]
+    assert results["y"].address in launches[-1].values()
 
 
 def test_uses_given_outputs(torch, driver, folder):
@@ -146,8 +146,7 @@ def test_ssd_on_a_gpu(torch, driver, folder, registered):
     given = ssd_operands(folder)
     y, final_state = ops.run_ssd(**given)
     assert y.shape == SSD["x"] and final_state.dtype == "torch.float16"
-    passed = [p for launch in driver.launches()
-              for p in launch.parameters[:launch.num_parameters]]
+    passed = [value for launch in driver.launches() for value in launch.values()]
     assert {given["x"].address, y.address, final_state.address} <= set(passed)
 
 
@@ -156,8 +155,7 @@ def test_views_and_unaligned_tensors_are_copied(torch, driver, folder, registere
     given["B"]._contiguous = False
     given["C"].address += 8
     ops.run_ssd(**given)
-    passed = {p for launch in driver.launches()
-              for p in launch.parameters[:launch.num_parameters]}
+    passed = {value for launch in driver.launches() for value in launch.values()}
     assert given["x"].address in passed
     assert not passed & {given["B"].address, given["C"].address}
 

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-enum { FAKE_DEVICES = 4, FAKE_PARAMETERS = 64, FAKE_TENSOR_MAPS = 4 };
+enum { FAKE_DEVICES = 4, FAKE_PARAMETERS = 64, FAKE_TENSOR_MAPS = 16 };
 
 /* What cuTensorMapEncodeTiled was called with, in the size of a CUtensorMap. */
 typedef struct {
