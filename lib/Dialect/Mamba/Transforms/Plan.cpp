@@ -334,12 +334,13 @@ struct Plan : mamba::impl::MambaPlanPassBase<Plan> {
       if (countBlocks() < 2)
         steps *= 2;
     }
-    // Two heads in a block, if they fit: their product C * B^T is the same.
+    // Two heads in a block, if two of these fit on a multiprocessor: their
+    // product C * B^T is the same.
     if (isFused && bytes == 2 && !isMixed && mayShareGroup(out) &&
         rows % 16 == 0 && steps % 16 == 0 && columns % 8 == 0 &&
         problem.stateDim % 16 == 0) {
       heads = 2;
-      if (getStaged() > problem.sharedBytes ||
+      if (getStaged() > problem.sharedBytes || countBlocks() < 2 ||
           getRegisters() > limits.registersPerThread)
         heads = 1;
     }
