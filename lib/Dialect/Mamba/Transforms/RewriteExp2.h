@@ -31,6 +31,13 @@ template <typename Op> bool isApproximate(Op op) {
 /// Whether `value` holds 0, -inf or nothing: a positive factor changes nothing.
 bool isNeutral(mlir::Value value);
 
+/// Whether a positive factor of all operands of arithmetic is one of the
+/// result.
+bool isHomogeneous(mlir::Operation *op);
+
+/// The number of elements, with this one for sizes that are not known.
+double getElements(mlir::ShapedType type, double unknownExtent);
+
 /// If elements of `value` are elements of others, moved by slices, loops or
 /// linalg operations that copy, adds these and returns true. Argument and
 /// result of a loop count as one value, and so do those of a linalg operation.

@@ -26,6 +26,19 @@ bool mamba::isNeutral(Value value) {
   return isa_and_nonnull<tensor::EmptyOp>(op);
 }
 
+bool mamba::isHomogeneous(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, math::AbsFOp,
+             arith::MinimumFOp, arith::MaximumFOp, arith::MinNumFOp,
+             arith::MaxNumFOp>(op);
+}
+
+double mamba::getElements(ShapedType type, double unknownExtent) {
+  double elements = 1;
+  for (int64_t size : type.getShape())
+    elements *= ShapedType::isDynamic(size) ? unknownExtent : size;
+  return elements;
+}
+
 Value mamba::getCarrier(Value value) {
   auto result = dyn_cast<OpResult>(value);
   if (!result)

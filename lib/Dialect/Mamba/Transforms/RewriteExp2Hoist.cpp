@@ -80,6 +80,7 @@ private:
   bool computePasses(Value value);
   bool isProduct(Value value);
   bool isCheapest(Value value, ValueRange operands);
+  void getFactorOrigins(Value value, SmallVectorImpl<Value> &origins);
   void collect(Value value);
   void collectProducts(Operation *exp, SetVector<Value> &products);
   bool removeWorse();
@@ -120,11 +121,10 @@ std::pair<FactorFlow::Target, Value> FactorFlow::getTarget(OpOperand &use) {
   std::pair<Target, Value> none(Target::None, {}), any(Target::Any, {});
   if (exps->contains(op))
     return {Target::Exponential, {}};
-  if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, math::AbsFOp,
-          arith::MinimumFOp, arith::MaximumFOp, arith::MinNumFOp,
-          arith::MaxNumFOp, tensor::InsertSliceOp, tensor::InsertOp,
-          tensor::ExtractOp, tensor::ExtractSliceOp, tensor::CastOp,
-          tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+  if (isHomogeneous(op) ||
+      isa<tensor::InsertSliceOp, tensor::InsertOp, tensor::ExtractOp,
+          tensor::ExtractSliceOp, tensor::CastOp, tensor::CollapseShapeOp,
+          tensor::ExpandShapeOp>(op))
     return flow(op->getResult(0));
   if (isa<arith::SelectOp>(op))
     return number == 0 ? none : flow(op->getResult(0));
@@ -196,13 +196,6 @@ bool FactorFlow::canMultiply(Value value) {
          parent->getParentOfType<scf::ForallOp>();
 }
 
-static double getElements(ShapedType type) {
-  double elements = 1;
-  for (int64_t size : type.getShape())
-    elements *= ShapedType::isDynamic(size) ? unknownExtent : size;
-  return elements;
-}
-
 double FactorFlow::getWeight(Value value) {
   auto it = weights.find(value);
   if (it != weights.end())
@@ -215,7 +208,7 @@ double FactorFlow::computeWeight(Value value) {
   if (isConstant(value))
     return 0;
   if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-    return getElements(type);
+    return getElements(type, unknownExtent);
   Operation *parent = value.getParentRegion()->getParentOp();
   auto generic = dyn_cast<linalg::GenericOp>(parent);
   if (!generic)
@@ -225,7 +218,7 @@ double FactorFlow::computeWeight(Value value) {
     if (generic.isDpsInit(operand))
       return std::pow(unknownExtent, generic.getNumLoops());
     auto type = dyn_cast<RankedTensorType>(operand->get().getType());
-    return type ? getElements(type) : 1;
+    return type ? getElements(type, unknownExtent) : 1;
   }
   Operation *op = value.getDefiningOp();
   if (isa<linalg::IndexOp>(op))
@@ -310,9 +303,7 @@ bool FactorFlow::computePasses(Value value) {
   if (isa<arith::AddFOp, arith::SubFOp>(op) &&
       llvm::any_of(op->getOperands(), [&](Value v) { return isProduct(v); }))
     return false;
-  if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, math::AbsFOp,
-          arith::MinimumFOp, arith::MaximumFOp, arith::MinNumFOp,
-          arith::MaxNumFOp>(op))
+  if (isHomogeneous(op))
     return isCheapest(value, op->getOperands());
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return product.getLhs() != product.getRhs() &&
@@ -326,6 +317,20 @@ bool FactorFlow::computePasses(Value value) {
          llvm::all_of(origins, [&](Value v) { return isSupported(v); });
 }
 
+/// Adds what a factor of `value` may move to; nothing if it must stay.
+void FactorFlow::getFactorOrigins(Value value,
+                                  SmallVectorImpl<Value> &origins) {
+  if (getOrigins(value, origins))
+    return;
+  Operation *op = value.getDefiningOp();
+  if (auto product = dyn_cast_or_null<arith::MulFOp>(op))
+    origins.push_back(product->getOperand(getFactorOperand(product)));
+  else if (auto quotient = dyn_cast_or_null<arith::DivFOp>(op))
+    origins.push_back(quotient.getLhs());
+  else if (op && isHomogeneous(op))
+    llvm::append_range(origins, op->getOperands());
+}
+
 /// Adds `value` and what a factor of it may move to.
 void FactorFlow::collect(Value value) {
   value = getCarrier(value);
@@ -333,19 +338,7 @@ void FactorFlow::collect(Value value) {
       !taken.insert(value))
     return;
   SmallVector<Value> origins;
-  if (!getOrigins(value, origins)) {
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      return;
-    if (auto product = dyn_cast<arith::MulFOp>(op))
-      origins.push_back(product->getOperand(getFactorOperand(product)));
-    else if (auto quotient = dyn_cast<arith::DivFOp>(op))
-      origins.push_back(quotient.getLhs());
-    else if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, math::AbsFOp,
-                 arith::MinimumFOp, arith::MaximumFOp, arith::MinNumFOp,
-                 arith::MaxNumFOp>(op))
-      llvm::append_range(origins, op->getOperands());
-  }
+  getFactorOrigins(value, origins);
   for (Value origin : origins)
     collect(origin);
 }
@@ -364,13 +357,7 @@ void FactorFlow::collectProducts(Operation *exp, SetVector<Value> &products) {
       continue;
     }
     SmallVector<Value> origins;
-    Operation *op = value.getDefiningOp();
-    if (auto product = dyn_cast_or_null<arith::MulFOp>(op))
-      origins.push_back(product->getOperand(getFactorOperand(product)));
-    else if (auto quotient = dyn_cast_or_null<arith::DivFOp>(op))
-      origins.push_back(quotient.getLhs());
-    else if (!getOrigins(value, origins))
-      llvm::append_range(origins, op->getOperands());
+    getFactorOrigins(value, origins);
     for (Value origin : origins)
       visited.insert(getCarrier(origin));
   }
