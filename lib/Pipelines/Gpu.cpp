@@ -48,6 +48,7 @@ void mamba::buildToNvgpuPipeline(OpPassManager &pm,
   if (options.has("mamba-select-tma-layout")) {
     SelectTmaLayoutPassOptions select;
     select.target = options.target;
+    select.remarks = options.remarks;
     pm.addPass(createSelectTmaLayoutPass(select));
   }
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();

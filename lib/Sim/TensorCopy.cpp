@@ -203,7 +203,7 @@ bool TensorCopy::addRows() {
   for (;;) {
     uint64_t address =
         map.address + uint64_t(getCoordinate(0) * getSize(map.element));
-    bool isInside = true;
+    bool isInside = !map.isEmpty;
     for (unsigned d = 1; d != map.rank; ++d) {
       int64_t coordinate =
           getCoordinate(d) + int64_t(index[d]) * map.elementStrides[d];

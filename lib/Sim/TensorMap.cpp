@@ -38,7 +38,7 @@ struct Image {
   uint32_t lastIndices[TensorMap::kMaxRank]; // sizes less one
   uint16_t box[TensorMap::kMaxRank];
   uint8_t elementStrides[TensorMap::kMaxRank];
-  uint8_t element, rank, swizzle, l2Promotion, fillsNaN;
+  uint8_t element, rank, swizzle, l2Promotion, fillsNaN, isEmpty;
 };
 } // namespace
 static_assert(sizeof(Image) <= TensorMap::kBytes);
@@ -134,6 +134,7 @@ std::array<uint8_t, TensorMap::kBytes> TensorMap::encode() const {
   image.swizzle = swizzle;
   image.l2Promotion = l2Promotion / 2;
   image.fillsNaN = fillsNaN;
+  image.isEmpty = isEmpty;
   std::array<uint8_t, kBytes> bytes = {};
   std::memcpy(bytes.data(), &image, sizeof(image));
   return bytes;
@@ -160,6 +161,7 @@ std::optional<TensorMap> TensorMap::decode(const uint8_t *bytes) {
   map.swizzle = image.swizzle;
   map.l2Promotion = image.l2Promotion * 2;
   map.fillsNaN = image.fillsNaN;
+  map.isEmpty = image.isEmpty;
   // Bytes that something changed are no map.
   if (Error error = map.verify()) {
     consumeError(std::move(error));

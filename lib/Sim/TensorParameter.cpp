@@ -78,7 +78,8 @@ FunctionCall::makeTensorMap(const json::Object &parameter, uint64_t base) {
     Expected<uint64_t> size = read(&sizes[d], 0, 1);
     if (!size)
       return size.takeError();
-    map.sizes[d] = *size;
+    map.isEmpty |= *size == 0;
+    map.sizes[d] = std::max<uint64_t>(*size, 1);
     if (d) {
       Expected<uint64_t> stride = read(&strides[d - 1], 0, bytes);
       if (!stride)

@@ -11,7 +11,7 @@
 // BINARY: gpu.binary @f_kernels
 // BINARY-SAME: #nvvm.target<O = 3, chip = "sm_90a", features = "+ptx80", verifyTarget = false>
 // BINARY-SAME: #gpu.kernel_metadata<"k", !llvm.func<void (ptr, ptr, i64)>
-// BINARY-SAME: metadata = {block_size = array<i32: 128, 1, 1>, mamba.plan = #mamba.plan<chunk_parallel tile[1]>, mamba.shared_bytes = 4096 : i64}
+// BINARY-SAME: metadata = {alignments = array<i64: {{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}>, block_size = array<i32: 128, 1, 1>, mamba.plan = #mamba.plan<chunk_parallel tile[1]>, mamba.shared_bytes = 4096 : i64}
 // BINARY-SAME: assembly = "// mamba
 
 // CHECK: // mamba {{[0-9.]+}}, target sm_90a

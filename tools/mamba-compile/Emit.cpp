@@ -174,6 +174,7 @@ Error emitModule(mlir::ModuleOp module, const Options &options,
   pipeline.target = options.target->name.str();
   pipeline.schedule = options.schedule;
   pipeline.tf32 = options.tf32;
+  pipeline.remarks = options.remarks;
   for (const std::string &plan : options.plans)
     pipeline.plans.push_back(plan);
   for (const std::string &pass : options.without)

@@ -110,6 +110,10 @@ static cl::list<std::string>
                 cl::desc("Arguments that may be slices of longer rows: the\n"
                          "caller chooses the strides of batch and tokens"),
                 cl::cat(outputCategory));
+static BoolFlag
+    remarksFlag("remarks",
+                "Say of every tile that gets no tensor map why (GPUs)",
+                outputCategory);
 static BoolFlag tf32Flag("tf32",
                          "Multiply f32 matrices by tensor cores, which round\n"
                          "factors to 11 significant bits (GPUs)",
@@ -423,10 +427,14 @@ static Error parseStage(Options &options) {
   for (StringRef pass : withoutFlag)
     if (!llvm::is_contained(getOptionalPasses(), pass))
       return makeUnknown("--without", pass, getOptionalPasses());
+  if (remarksFlag && !isGpu)
+    return createStringError("--remarks needs the --target of a GPU "
+                             "(--list-targets lists them)");
   if (tf32Flag && !isGpu)
     return createStringError("--tf32 needs the --target of a GPU "
                              "(--list-targets lists them)");
   options.tf32 = tf32Flag;
+  options.remarks = remarksFlag;
   options.without.assign(withoutFlag.begin(), withoutFlag.end());
   options.strided.assign(stridedFlag.begin(), stridedFlag.end());
   options.plans.assign(planFlag.begin(), planFlag.end());

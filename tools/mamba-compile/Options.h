@@ -38,6 +38,7 @@ struct Options {
   const Target *target = nullptr;
   Stage stage = Stage::Object;
   std::string schedule = "auto";
+  bool remarks = false;
   /// Passes to leave out.
   std::vector<std::string> without;
   /// Arguments whose rows may have gaps between them.

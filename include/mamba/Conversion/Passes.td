@@ -388,7 +388,9 @@ def SelectTmaLayoutPass : Pass<"mamba-select-tma-layout", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", "\"sm_90a\"",
-           "Target of the code: tensor maps need sm_90a or newer">
+           "Target of the code: tensor maps need sm_90a or newer">,
+    Option<"remarks", "remarks", "bool", "true",
+           "Say of every tile that gets no tensor map why">
   ];
   let statistics = [
     Statistic<"numCopies", "copies", "Copies by tensor map">,

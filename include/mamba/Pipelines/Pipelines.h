@@ -49,6 +49,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "plan",
       llvm::cl::desc("plans to use instead of the chosen ones, "
                      "OPERATION=#mamba.plan<...>")};
+  Option<bool> remarks{
+      *this, "remarks",
+      llvm::cl::desc("say of every tile that gets no tensor map why"),
+      llvm::cl::init(false)};
   ListOption<std::string> without{
       *this, "without",
       llvm::cl::desc("passes to leave out, to see what they do: mamba-fuse, "

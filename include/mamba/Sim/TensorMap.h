@@ -32,6 +32,8 @@ struct TensorMap {
   std::array<uint64_t, kMaxRank> sizes{1, 1, 1, 1, 1}, strides{};
   std::array<unsigned, kMaxRank> box{1, 1, 1, 1, 1},
       elementStrides{1, 1, 1, 1, 1};
+  /// A tensor without elements, which loaders encode as well: all is fill.
+  bool isEmpty = false;
   /// Span in bytes: 0, 32, 64 or 128.
   unsigned swizzle = 0;
   /// 0, 64, 128 or 256; without effect.

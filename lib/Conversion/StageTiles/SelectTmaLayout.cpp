@@ -48,7 +48,8 @@ public:
   struct Counts {
     unsigned chosen = 0, refused = 0, maps = 0;
   };
-  Counts run();
+  /// `remarks`: says of every tile that gets no map why.
+  Counts run(bool remarks);
 
 private:
   struct Map {
@@ -154,7 +155,7 @@ std::string Selector::getName(Value source) {
   return "argument " + std::to_string(argument.getArgNumber());
 }
 
-Selector::Counts Selector::run() {
+Selector::Counts Selector::run(bool remarks) {
   Counts counts;
   SmallVector<AsyncCopyOp> copies;
   kernel.walk([&](AsyncCopyOp copy) { copies.push_back(copy); });
@@ -170,8 +171,9 @@ Selector::Counts Selector::run() {
       ++counts.chosen;
       continue;
     }
-    copy.emitRemark("no tensor map for a tile of ")
-        << getName(copy.getSource()) << ": " << reason;
+    if (remarks)
+      copy.emitRemark("no tensor map for a tile of ")
+          << getName(copy.getSource()) << ": " << reason;
     ++counts.refused;
   }
   counts.maps = maps.size();
@@ -205,7 +207,8 @@ struct SelectTmaLayout final
       if (!kernel || !kernel->hasAttr(kVectorizedAttrName))
         continue;
       Selector::Counts counts =
-          Selector(kernel, ofKernel, known->limits.sharedBytesPerBlock).run();
+          Selector(kernel, ofKernel, known->limits.sharedBytesPerBlock)
+              .run(remarks);
       numCopies += counts.chosen;
       numRefused += counts.refused;
       numMaps += counts.maps;

@@ -1,4 +1,4 @@
-// RUN: mamba-opt %s --mamba-fold-causal-mask="guard=false peel-at-least=1" --canonicalize --split-input-file \
+// RUN: mamba-opt %s --mamba-fold-causal-mask="guard=false peel-at-least=1 peel runs tails-at-least=1" --canonicalize --split-input-file \
 // RUN:   | FileCheck %s
 
 // Every order of a row and a column, from either side. Static bounds: with rows

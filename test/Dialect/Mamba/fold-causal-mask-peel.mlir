@@ -1,7 +1,7 @@
-// RUN: mamba-opt %s --mamba-fold-causal-mask --canonicalize --cse | FileCheck %s
-// RUN: mamba-opt %s --mamba-fold-causal-mask="peel-at-least=1" --canonicalize --cse \
+// RUN: mamba-opt %s --mamba-fold-causal-mask="peel runs tails-at-least=1" --canonicalize --cse | FileCheck %s
+// RUN: mamba-opt %s --mamba-fold-causal-mask="peel-at-least=1 peel runs tails-at-least=1" --canonicalize --cse \
 // RUN:   | FileCheck %s --check-prefix=ONE
-// RUN: mamba-opt %s --mamba-fold-causal-mask="peel-at-least=1 inline" --canonicalize --cse \
+// RUN: mamba-opt %s --mamba-fold-causal-mask="peel-at-least=1 inline peel runs tails-at-least=1" --canonicalize --cse \
 // RUN:   | FileCheck %s --check-prefix=INLINE
 
 // At most 128 tokens in tiles of 64: one tile below the diagonal is not worth a

@@ -1,4 +1,4 @@
-// RUN: mamba-opt %s --mamba-fold-causal-mask=runs --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: mamba-opt %s --mamba-fold-causal-mask="runs peel tails-at-least=1" --canonicalize --cse --split-input-file | FileCheck %s
 
 #row = affine_map<(i, j) -> (i)>
 #col = affine_map<(i, j) -> (j)>

@@ -1,6 +1,6 @@
-// RUN: mamba-opt %s --mamba-fold-causal-mask="peel=false" --canonicalize --cse --split-input-file \
+// RUN: mamba-opt %s --mamba-fold-causal-mask="peel=false runs tails-at-least=1" --canonicalize --cse --split-input-file \
 // RUN:   | FileCheck %s
-// RUN: mamba-opt %s --mamba-fold-causal-mask --canonicalize --cse --split-input-file \
+// RUN: mamba-opt %s --mamba-fold-causal-mask="peel runs tails-at-least=1" --canonicalize --cse --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=PEEL
 
 #row = affine_map<(i, j) -> (i)>

@@ -1,6 +1,6 @@
-// RUN: mamba-opt %s --mamba-fold-causal-mask="peel=false tails=false" --canonicalize --split-input-file \
+// RUN: mamba-opt %s --mamba-fold-causal-mask="peel=false tails=false runs" --canonicalize --split-input-file \
 // RUN:   | FileCheck %s
-// RUN: mamba-opt %s --mamba-fold-causal-mask="tails=false" --canonicalize --split-input-file \
+// RUN: mamba-opt %s --mamba-fold-causal-mask="tails=false peel runs" --canonicalize --split-input-file \
 // RUN:   | FileCheck %s --check-prefix=PEEL
 
 // Causal linear attention in tiles: weights right of the diagonal are 0.

@@ -1,6 +1,6 @@
 // Schedule three_kernel, which `auto` is; chunk_parallel: plan.mlir.
 
-// RUN: mamba-opt %s --mamba-plan --split-input-file | FileCheck %s
+// RUN: mamba-opt %s --mamba-plan --split-input-file | FileCheck %s --check-prefixes=CHECK,LARGE
 // RUN: mamba-opt %s --mamba-plan="target=sm_120a schedule=three_kernel" --split-input-file \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,SMALL
 // RUN: mamba-opt %s --mamba-plan=shared-bytes=16384 --split-input-file \
@@ -94,8 +94,9 @@ func.func @by_hand(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x128xbf16>,
 func.func @chunk_out(%x: tensor<?x?x24x64xbf16>, %B: tensor<?x?x1x32xbf16>,
                      %d: tensor<?x24x?x128xf32>, %h: tensor<?x?x24x64x32xbf16>)
     -> tensor<?x?x24x64xbf16> {
-  // CHECK: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[64, 0] reduction 64 stages 1 blocks 3>
-  // TINY: #mamba.plan<three_kernel tile[1, 1, 1, 16] inner[32, 0] reduction 32 stages 1 blocks 4>
+  // LARGE: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[64, 0] reduction 64 stages 1 blocks 2 heads 2>
+  // SMALL: #mamba.plan<three_kernel tile[1, 1, 1, 0] inner[64, 0] reduction 64 stages 1 blocks 3>
+  // TINY: #mamba.plan<three_kernel tile[1, 1, 1, 16] inner[32, 0] reduction 32 stages 1 blocks 4 heads 2>
   %y = mamba.chunk_out mask<causal> x(%x : tensor<?x?x24x64xbf16>)
       B(%B : tensor<?x?x1x32xbf16>) C(%B : tensor<?x?x1x32xbf16>)
       dt(%d : tensor<?x24x?x128xf32>) dA_cumsum(%d : tensor<?x24x?x128xf32>)

@@ -606,19 +606,19 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
     minima with 0, stay as they are.
 
     ```mlir
-    %e = math.exp %d : f32
-    %m = arith.select %le, %e, %zero : f32
+    %e = math.exp %d .. // a difference
+    %m = arith.select %le, %e, %zero ..
     ```
     becomes
     ```mlir
-    %s = arith.select %le, %d, %lowest : f32
-    %m = math.exp %s : f32
+    %s = arith.select %le, %d, %lowest ..
+    %m = math.exp %s ..
     ```
 
     A remark names a comparison with the loop's variable that changes no bound.
   }];
   let options = [
-    Option<"peel", "peel", "bool", "true",
+    Option<"peel", "peel", "bool", "false",
            "Make a loop of its own of the iterations without masked elements">,
     Option<"peelAtLeast", "peel-at-least", "int64_t", "2",
            "Iterations without masked elements, of those that a loop may have, "
@@ -630,7 +630,7 @@ def MambaFoldCausalMaskPass : Pass<"mamba-fold-causal-mask"> {
     Option<"tailsAtLeast", "tails-at-least", "int64_t", "8",
            "Iterations, of those that a loop may have, that are worth a loop of "
            "whole tiles: the body is there twice then">,
-    Option<"runs", "runs", "bool", "true",
+    Option<"runs", "runs", "bool", "false",
            "Make a loop of its own of the iterations within one sequence">,
     Option<"guard", "guard", "bool", "true",
            "Select the arguments of exponentials that may overflow">
