@@ -8,15 +8,19 @@
 #include "AtomicOperations.h"
 #include "BulkCopy.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace mamba::sim {
 
 using namespace atomic;
 
-/// In global memory, sums of f32 flush subnormal numbers.
-static float addFlushed(uint8_t, float old, float value, float) {
-  return flush(computeFloat<float>(Add, flush(old), flush(value), 0));
+/// Sums of f64 keep a NaN as it is, that of the copy first.
+static double addDouble(uint8_t, double old, double value, double) {
+  if (std::isnan(value))
+    return value;
+  return std::isnan(old) ? old : computeFloat<double>(Add, old, value, 0);
 }
 
 template <typename T, auto compute, uint8_t operation>
@@ -79,10 +83,10 @@ Reduction getReduction(uint8_t operation, Type type) {
   case Type::BF16:
     return selectReduction<uint16_t, computeHalf<true>>(operation, true);
   case Type::F32:
-    if (operation == Add)
-      return reduce<float, addFlushed, Add>;
     return selectReduction<float, computeFloat<float>>(operation, true);
   case Type::F64:
+    if (operation == Add)
+      return reduce<double, addDouble, Add>;
     return selectReduction<double, computeFloat<double>>(operation, true);
   default:
     return nullptr;

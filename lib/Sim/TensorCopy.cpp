@@ -173,9 +173,12 @@ bool TensorCopy::addRow(uint64_t row, uint64_t address, bool isInside) {
   int64_t count = map.box[0];
   int64_t begin = std::clamp<int64_t>(-first, 0, count);
   int64_t end = std::clamp<int64_t>(int64_t(map.sizes[0]) - first, 0, count);
+  bool isLoad = direction == BulkDirection::Load;
+  // Stores write whole units of 16 bytes, as recorded on an H200.
+  if (!isLoad && begin < end)
+    end = std::min<int64_t>(count, alignTo(end * size, kUnit) / size);
   if (!isInside || begin >= end)
     begin = end = 0;
-  bool isLoad = direction == BulkDirection::Load;
   const uint8_t *source = nullptr;
   if (begin != end) {
     AccessKind kind = isLoad      ? AccessKind::Load

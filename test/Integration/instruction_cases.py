@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 THREADS = 384
-HEAD = ".version 8.5\n.target sm_90a\n.address_size 64\n"
+HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n"
 
 # How results are stored: lines that fill %out0 and %out1 (64 bits each).
 RESULTS = {

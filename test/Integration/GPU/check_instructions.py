@@ -62,10 +62,10 @@ def main():
     except (CudaError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    for kind in {case.kind for case in CASES}:
+    for kind in {case.kind for case in cases.CASES}:
         arrays[f"inputs_{kind}"] = cases.inputs(kind)
     np.savez_compressed(sys.argv[1], **arrays)
-    print(f"{len(CASES)} cases on {driver.name}")
+    print(f"{len(cases.CASES)} cases on {driver.name}")
     return 0
 
 

@@ -120,4 +120,4 @@ def test_slices_of_rows(simulator, schedule):
     tolerance.check_all(outs, config.reference(arrays), config.bounds(arrays))
     text = "".join(path.read_text() for path in (simulator.folder / "bundle").glob("*.ptx"))
     assert text.count(".visible .entry") == {"three_kernel": 3, "fused": 1, "segmented": 3}[schedule]
-    assert "cp.async.cg.shared.global" in text
+    assert "cp.async.bulk.tensor" in text
