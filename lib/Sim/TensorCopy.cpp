@@ -175,7 +175,7 @@ bool TensorCopy::addRow(uint64_t row, uint64_t address, bool isInside) {
   int64_t end = std::clamp<int64_t>(int64_t(map.sizes[0]) - first, 0, count);
   bool isLoad = direction == BulkDirection::Load;
   // Stores write whole units of 16 bytes, as recorded on an H200.
-  if (!isLoad && begin < end)
+  if (!isLoad && !inst.flag && begin < end)
     end = std::min<int64_t>(count, alignTo(end * size, kUnit) / size);
   if (!isInside || begin >= end)
     begin = end = 0;

@@ -240,7 +240,11 @@ void checkStore(const Case &test) {
   std::vector<uint8_t> tensor = makeBytes(getTensorBytes(test.map), 1);
   std::vector<uint8_t> memory = makeBytes(kTileBytes, 2);
   std::vector<uint8_t> expected = tensor;
-  forBox(test, [&](uint64_t shared, int64_t global, unsigned) {
+  // As recorded on an H200: the last 16 bytes of a row are written whole.
+  Case whole = test;
+  unsigned size = getSize(test.map.element);
+  whole.map.sizes[0] = alignTo(test.map.sizes[0] * size, 16) / size;
+  forBox(whole, [&](uint64_t shared, int64_t global, unsigned) {
     if (global >= 0)
       expected[global] = memory[shared];
   });
