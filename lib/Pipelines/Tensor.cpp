@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mamba;
@@ -20,8 +21,31 @@ static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+namespace {
+/// Fails: a pipeline cannot leave out a pass of that name.
+struct RefuseWithout final
+    : PassWrapper<RefuseWithout, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseWithout)
+
+  explicit RefuseWithout(StringRef name) : name(name) {}
+  StringRef getName() const override { return "mamba-refuse-without"; }
+
+  void runOnOperation() override {
+    emitError(UnknownLoc::get(&getContext()))
+        << "expected option 'without' to name one of "
+        << llvm::join(getOptionalPasses(), ", ") << ", got '" << name << "'";
+    signalPassFailure();
+  }
+
+  std::string name;
+};
+} // namespace
+
 void mamba::buildToTilesPipeline(OpPassManager &pm,
                                  const PipelineOptions &options) {
+  for (const std::string &name : options.without)
+    if (!llvm::is_contained(getOptionalPasses(), name))
+      pm.addPass(std::make_unique<RefuseWithout>(name));
   // Functions that only others call become part of these.
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
