@@ -66,17 +66,8 @@ void decodeAsyncStore(Decoder &d, bool reduces) {
   if (!d.take("mbarrier::complete_tx::bytes"))
     return;
   std::optional<unsigned> vector = d.takeOneOf({"v2", "v4"});
-  if (reduces) {
-    static constexpr uint8_t kOperations[] = {
-        atomic::Add, atomic::Min, atomic::Max, atomic::And,
-        atomic::Or,  atomic::Xor, atomic::Inc, atomic::Dec};
-    std::optional<unsigned> operation =
-        d.takeOneOf({"add", "min", "max", "and", "or", "xor", "inc", "dec"});
-    if (!operation)
-      return;
-    d.inst.flag = true;
-    d.inst.imm = kOperations[*operation];
-  }
+  if (reduces && !takeReduction(d))
+    return;
   Type type = d.takeType();
   d.inst.mode = uint8_t(type);
   if (d.failed() || (reduces && !getReduction(uint8_t(d.inst.imm), type)) ||

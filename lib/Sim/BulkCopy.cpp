@@ -262,17 +262,12 @@ void decodeBulk(Decoder &d, bool reduces) {
   bool hasMask =
       *direction == BulkDirection::Load && d.take("multicast::cluster");
   if (reduces) {
-    static constexpr uint8_t kOperations[] = {
-        atomic::Add, atomic::Min, atomic::Max, atomic::And,
-        atomic::Or,  atomic::Xor, atomic::Inc, atomic::Dec};
-    std::optional<unsigned> operation =
-        d.takeOneOf({"add", "min", "max", "and", "or", "xor", "inc", "dec"});
+    if (!takeReduction(d))
+      return;
     d.take("noftz");
     Type type = d.takeType();
-    if (!operation || !getReduction(kOperations[*operation], type))
+    if (!getReduction(uint8_t(d.inst.imm), type))
       return;
-    d.inst.flag = true;
-    d.inst.imm = kOperations[*operation];
     d.inst.count = uint8_t(type);
   }
   d.inst.space = destination;

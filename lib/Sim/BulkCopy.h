@@ -25,6 +25,9 @@ using Reduction = void (*)(uint8_t *to, const uint8_t *from, unsigned bytes);
 /// The function for an operation on elements of a type, or null. The operation
 /// is an atomic::Operation.
 Reduction getReduction(uint8_t operation, Type type);
+/// Takes the operation of a reduction (.add, .min, ..), one of `atomic`, off
+/// the opcode, and marks the instruction as one. False if there is none.
+bool takeReduction(Decoder &d);
 
 /// What an instruction asked for and has not been seen to happen.
 struct BulkCopy {

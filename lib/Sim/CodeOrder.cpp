@@ -53,13 +53,10 @@ private:
 } // namespace
 
 static bool isUnconditional(const Inst &inst) {
-  return !inst.hasGuard &&
-         (inst.flow == Flow::Branch || inst.flow == Flow::BranchIndexed ||
-          inst.flow == Flow::Exit);
+  return !inst.hasGuard && endsBlock(inst);
 }
 
-void CodeOrder::findBlocks() {
-  const std::vector<Inst> &code = kernel.code;
+BitVector findBlockStarts(const std::vector<Inst> &code) {
   BitVector starts(code.size() + 1);
   starts.set(0);
   for (auto [index, inst] : enumerate(code)) {
@@ -68,10 +65,15 @@ void CodeOrder::findBlocks() {
     if (inst.flow == Flow::BranchIndexed)
       for (uint32_t target : *inst.targets)
         starts.set(target);
-    if (inst.flow == Flow::Branch || inst.flow == Flow::BranchIndexed ||
-        inst.flow == Flow::Exit)
+    if (endsBlock(inst))
       starts.set(index + 1);
   }
+  return starts;
+}
+
+void CodeOrder::findBlocks() {
+  const std::vector<Inst> &code = kernel.code;
+  BitVector starts = findBlockStarts(code);
   blockOf.assign(code.size() + 1, 0);
   for (uint32_t i = 0; i != code.size(); ++i) {
     if (starts[i]) {

@@ -17,9 +17,7 @@ using namespace llvm;
 
 namespace mamba::sim {
 
-/// Elements of an array in the manifest, none if it is missing.
-static ArrayRef<json::Value> getElements(const json::Object &object,
-                                         StringRef key) {
+ArrayRef<json::Value> getElements(const json::Object &object, StringRef key) {
   const json::Array *array = object.getArray(key);
   if (!array)
     return {};

@@ -15,6 +15,10 @@
 
 namespace mamba::sim {
 
+/// Elements of an array in the manifest, none if it is missing.
+llvm::ArrayRef<llvm::json::Value> getElements(const llvm::json::Object &object,
+                                              llvm::StringRef key);
+
 class FunctionCall {
 public:
   struct Argument {

@@ -49,24 +49,9 @@ private:
 
 } // namespace
 
-static bool endsSegment(const Inst &inst) {
-  return inst.flow == Flow::Branch || inst.flow == Flow::BranchIndexed ||
-         inst.flow == Flow::Exit;
-}
-
 void Liveness::findSegments() {
   const std::vector<Inst> &code = kernel.code;
-  BitVector starts(code.size() + 1);
-  starts.set(0);
-  for (auto [index, inst] : enumerate(code)) {
-    if (inst.flow == Flow::Branch)
-      starts.set(inst.target);
-    if (inst.flow == Flow::BranchIndexed)
-      for (uint32_t target : *inst.targets)
-        starts.set(target);
-    if (endsSegment(inst))
-      starts.set(index + 1);
-  }
+  BitVector starts = findBlockStarts(code);
   segmentOf.resize(code.size() + 1);
   BitVector none(kernel.registerUnits.size());
   for (uint32_t i = 0; i != code.size(); ++i) {
@@ -87,7 +72,7 @@ void Liveness::findSegments() {
   }
   for (Segment &segment : segments) {
     const Inst &last = code[segment.end - 1];
-    bool goesOn = !endsSegment(last) || last.hasGuard;
+    bool goesOn = !endsBlock(last) || last.hasGuard;
     if (goesOn && segment.end != code.size())
       segment.successors.push_back(segment.end);
     if (last.flow == Flow::Branch)

@@ -17,6 +17,8 @@
 #include "mamba/Sim/Ptx.h"
 #include "mamba/Sim/Simulator.h"
 
+#include "llvm/ADT/BitVector.h"
+
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -181,6 +183,16 @@ struct Kernel {
 
 /// The most 32-bit registers that are live at one place of the code.
 unsigned countLiveRegisters(const Kernel &kernel);
+
+/// Whether what follows the instruction is reached from elsewhere, or only if
+/// its guard is false.
+inline bool endsBlock(const Inst &inst) {
+  return inst.flow == Flow::Branch || inst.flow == Flow::BranchIndexed ||
+         inst.flow == Flow::Exit;
+}
+/// The instructions at which control flow may arrive: the first one, targets of
+/// branches and what follows an end of a block. One bit more than instructions.
+llvm::BitVector findBlockStarts(const std::vector<Inst> &code);
 
 /// Shared memory below this address belongs to the system.
 constexpr uint64_t kSharedStart = 1024;

@@ -93,4 +93,16 @@ Reduction getReduction(uint8_t operation, Type type) {
   }
 }
 
+bool takeReduction(Decoder &d) {
+  static constexpr uint8_t kOperations[] = {Add, Min, Max, And,
+                                            Or,  Xor, Inc, Dec};
+  std::optional<unsigned> operation =
+      d.takeOneOf({"add", "min", "max", "and", "or", "xor", "inc", "dec"});
+  if (!operation)
+    return false;
+  d.inst.flag = true;
+  d.inst.imm = kOperations[*operation];
+  return true;
+}
+
 } // namespace mamba::sim

@@ -123,12 +123,8 @@ static void runCommit(Warp &warp, const Inst &inst, LaneMask lanes) {
                            Mbarrier::kBytes, Mbarrier::kBytes, "commit");
     if (!place)
       return;
-    auto operation = std::make_unique<TensorOperation>();
-    operation->warp = &warp;
-    operation->inst = &inst;
-    operation->pc = warp.pc;
-    operation->lane = lane;
-    operation->isPipeline = operation->isCommit = true;
+    auto operation = makeOperation(warp, inst, lane);
+    operation->isCommit = true;
     operation->run = [place = *place,
                       address = addresses[lane]](TensorOperation &operation) {
       Mbarrier *barrier = place.block->mbarriers.lookup(place.offset);

@@ -59,17 +59,6 @@ void decompress(const uint8_t *chunk, unsigned bits, uint8_t *to) {
   }
 }
 
-std::unique_ptr<TensorOperation> makeOperation(Warp &warp, const Inst &inst,
-                                               unsigned lane) {
-  auto operation = std::make_unique<TensorOperation>();
-  operation->warp = &warp;
-  operation->inst = &inst;
-  operation->pc = warp.pc;
-  operation->lane = lane;
-  operation->isPipeline = true;
-  return operation;
-}
-
 /// `count` rows of `bytes` chunks; `imm` is the bits of an element.
 void runCopy(Warp &warp, const Inst &inst, LaneMask lanes) {
   uint64_t addresses[kLanes];

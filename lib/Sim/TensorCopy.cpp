@@ -337,17 +337,8 @@ void decodeTensor(Decoder &d, BulkDirection direction, Space destination,
   bool hasPolicy = d.take("L2::cache_hint");
   d.inst.mode2 = uint8_t(direction);
   d.inst.space = destination;
-  if (reduces) {
-    static constexpr uint8_t kOperations[] = {
-        atomic::Add, atomic::Min, atomic::Max, atomic::And,
-        atomic::Or,  atomic::Xor, atomic::Inc, atomic::Dec};
-    std::optional<unsigned> operation =
-        d.takeOneOf({"add", "min", "max", "and", "or", "xor", "inc", "dec"});
-    if (!operation)
-      return;
-    d.inst.flag = true;
-    d.inst.imm = kOperations[*operation];
-  }
+  if (reduces && !takeReduction(d))
+    return;
   if (isLoad) {
     d.inst.flag2 = d.take("multicast::cluster");
     d.takeOneOf({"cta_group::1", "cta_group::2"});

@@ -19,6 +19,17 @@ namespace mamba::sim {
 /// Allocations are multiples of this many columns and start at one.
 static constexpr unsigned kAllocationUnit = 32;
 
+std::unique_ptr<TensorOperation> makeOperation(Warp &warp, const Inst &inst,
+                                               unsigned lane) {
+  auto operation = std::make_unique<TensorOperation>();
+  operation->warp = &warp;
+  operation->inst = &inst;
+  operation->pc = warp.pc;
+  operation->lane = lane;
+  operation->isPipeline = true;
+  return operation;
+}
+
 unsigned TensorOperation::getThread() const { return warp->id * kLanes + lane; }
 
 void TensorMemory::start(Block &block) {

@@ -61,6 +61,10 @@ struct TensorOperation {
   unsigned getThread() const;
 };
 
+/// An operation of the tensor core that `lane` issues with the instruction.
+std::unique_ptr<TensorOperation> makeOperation(Warp &warp, const Inst &inst,
+                                               unsigned lane);
+
 /// What a warp did with tensor memory, and what it knows of others.
 struct TensorOrder {
   /// Accesses so far; and at every fence::before_thread_sync their number and

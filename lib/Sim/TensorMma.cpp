@@ -236,12 +236,7 @@ void issue(Warp &warp, const Inst &inst, unsigned lane) {
     mma.scaleB = address(places.scales + 2);
   }
 
-  auto operation = std::make_unique<TensorOperation>();
-  operation->warp = &warp;
-  operation->inst = &inst;
-  operation->pc = warp.pc;
-  operation->lane = lane;
-  operation->isPipeline = true;
+  auto operation = makeOperation(warp, inst, lane);
   bool isValid = mma.claim(warp, *operation);
   if (!inst.flag)
     isValid &= mma.addMatrix(warp, *operation, value(places.a), false);

@@ -20,14 +20,6 @@ using namespace llvm;
 
 namespace mamba::sim {
 
-static ArrayRef<json::Value> getElements(const json::Object &object,
-                                         StringRef key) {
-  const json::Array *array = object.getArray(key);
-  if (!array)
-    return {};
-  return ArrayRef(array->data(), array->size());
-}
-
 Expected<std::vector<uint8_t>>
 FunctionCall::makeTensorMap(const json::Object &parameter, uint64_t base) {
   auto fail = [&](const Twine &message) {

@@ -11,26 +11,6 @@ using namespace mamba::sim;
 
 namespace {
 
-TestOptions threads(unsigned count, uint64_t seed = 0) {
-  TestOptions options;
-  options.threads = count;
-  options.seed = seed;
-  return options;
-}
-
-void expectClean(const TestRun &run) { EXPECT_EQ(run.text(), ""); }
-
-void expectMessage(const TestRun &run, FindingKind kind, const char *part) {
-  ASSERT_EQ(run.kinds(), std::vector<FindingKind>{kind}) << run.text();
-  EXPECT_NE(run.text().find(part), std::string::npos) << run.text();
-}
-
-std::string replace(std::string text, const char *from, const char *to) {
-  size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << from;
-  return text.replace(place, std::string(from).size(), to);
-}
-
 /// Thread 0 copies 128 bytes of the input to shared memory; each thread of the
 /// warp waits and stores its word, turned around.
 const char *const kLoad = R"(setp.eq.u32 %p0, %r0, 0;

@@ -21,19 +21,6 @@ TestOptions cluster(unsigned blocks, unsigned size, uint64_t seed = 0,
   return options;
 }
 
-void expectClean(const TestRun &run) { EXPECT_EQ(run.text(), ""); }
-
-void expectMessage(const TestRun &run, FindingKind kind, const char *part) {
-  ASSERT_EQ(run.kinds(), std::vector<FindingKind>{kind}) << run.text();
-  EXPECT_NE(run.text().find(part), std::string::npos) << run.text();
-}
-
-std::string replace(std::string text, const char *from, const char *to) {
-  size_t place = text.find(from);
-  EXPECT_NE(place, std::string::npos) << from;
-  return text.replace(place, std::string(from).size(), to);
-}
-
 /// Words of the output of the thread's own block.
 const char *const kPlace = R"(mov.u32 %r20, %ctaid.x;
 shl.b32 %r20, %r20, 7;

@@ -11,13 +11,6 @@ using namespace mamba::sim;
 
 namespace {
 
-TestOptions threads(unsigned count, uint64_t seed = 0) {
-  TestOptions options;
-  options.threads = count;
-  options.seed = seed;
-  return options;
-}
-
 void expectFinding(const TestRun &run, FindingKind kind, unsigned line) {
   ASSERT_EQ(run.kinds(), std::vector<FindingKind>{kind}) << run.text();
   EXPECT_EQ(run.result.findings[0].line, kBodyLine + line) << run.text();
@@ -31,8 +24,6 @@ void expectMessage(const TestRun &run, FindingKind kind, unsigned line,
   EXPECT_NE(run.result.findings[0].message.find(part), std::string::npos)
       << run.text();
 }
-
-void expectClean(const TestRun &run) { EXPECT_EQ(run.text(), ""); }
 
 /// Thread 0 initializes the barrier at %r1 for `count` arrivals.
 std::string init(const char *count) {

@@ -57,12 +57,6 @@ double decodeHalf(uint32_t bits) {
   return bits & 0x8000 ? -value : value;
 }
 
-TestOptions threads(unsigned count) {
-  TestOptions options;
-  options.threads = count;
-  return options;
-}
-
 TEST(SimNarrowTest, ToHalf) {
   for (const Format &format : kFormats) {
     bool isByte = format.name == std::string("e2m1");

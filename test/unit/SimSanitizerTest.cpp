@@ -15,19 +15,11 @@ using namespace mamba::sim;
 
 namespace {
 
-TestOptions threads(unsigned count) {
-  TestOptions options;
-  options.threads = count;
-  return options;
-}
-
 /// One finding of `kind` in the line `line` of the body (from 0).
 void expectFinding(const TestRun &run, FindingKind kind, unsigned line) {
   ASSERT_EQ(run.kinds(), std::vector<FindingKind>{kind}) << run.text();
   EXPECT_EQ(run.result.findings[0].line, kBodyLine + line) << run.text();
 }
-
-void expectClean(const TestRun &run) { EXPECT_EQ(run.text(), ""); }
 
 TEST(SimSanitizerTest, OutOfBoundsGlobal) {
   TestRun run = runBody("ld.global.b32 %r2, [%rd0+4];\n"

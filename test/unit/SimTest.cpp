@@ -53,6 +53,26 @@ std::string TestRun::text() const {
   return text;
 }
 
+TestOptions threads(unsigned count, uint64_t seed) {
+  TestOptions options;
+  options.threads = count;
+  options.seed = seed;
+  return options;
+}
+
+void expectClean(const TestRun &run) { EXPECT_EQ(run.text(), ""); }
+
+void expectMessage(const TestRun &run, FindingKind kind, const char *part) {
+  ASSERT_EQ(run.kinds(), std::vector<FindingKind>{kind}) << run.text();
+  EXPECT_NE(run.text().find(part), std::string::npos) << run.text();
+}
+
+std::string replace(std::string text, const char *from, const char *to) {
+  size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, std::string(from).size(), to);
+}
+
 TestRun runModule(StringRef text, TestOptions test) {
   TestRun run;
   Device device;

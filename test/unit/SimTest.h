@@ -48,6 +48,18 @@ struct TestOptions {
 /// buffers for each thread.
 TestRun runBody(llvm::StringRef body, TestOptions options = {});
 
+/// One block of so many threads.
+TestOptions threads(unsigned count, uint64_t seed = 0);
+
+/// Neither an error nor findings.
+void expectClean(const TestRun &run);
+
+/// One finding, whose text has `part`.
+void expectMessage(const TestRun &run, FindingKind kind, const char *part);
+
+/// The text with `to` instead of the first `from`, which must be there.
+std::string replace(std::string text, const char *from, const char *to);
+
 /// Runs the kernel `k` of a module.
 TestRun runModule(llvm::StringRef text, TestOptions options = {});
 

@@ -91,8 +91,14 @@ private:
   Value create(const LinearForm &form);
   LinearForm alignDown(const LinearForm &form, int64_t step);
   bool mayBeAtLeast(const LinearForm &span, int64_t iterations);
-  LinearForm getLess(const LinearForm &lhs, const LinearForm &rhs);
-  LinearForm getMore(const LinearForm &lhs, const LinearForm &rhs);
+  LinearForm getExtreme(const LinearForm &lhs, const LinearForm &rhs,
+                        bool isLess);
+  LinearForm getLess(const LinearForm &lhs, const LinearForm &rhs) {
+    return getExtreme(lhs, rhs, /*isLess=*/true);
+  }
+  LinearForm getMore(const LinearForm &lhs, const LinearForm &rhs) {
+    return getExtreme(lhs, rhs, /*isLess=*/false);
+  }
   scf::ForOp split(const LinearForm &middle, bool firstIsUnmasked,
                    Conjunct conjunct);
 
@@ -197,34 +203,22 @@ bool LoopFolder::mayBeAtLeast(const LinearForm &span, int64_t iterations) {
   return !prover.isNeverNegative(LinearForm(iterations * step - 1) - span);
 }
 
-LinearForm LoopFolder::getLess(const LinearForm &lhs, const LinearForm &rhs) {
-  if (prover.isNeverNegative(rhs - lhs))
+/// The lesser of two sums, or the greater one.
+LinearForm LoopFolder::getExtreme(const LinearForm &lhs, const LinearForm &rhs,
+                                  bool isLess) {
+  const LinearForm &less = isLess ? lhs : rhs, &more = isLess ? rhs : lhs;
+  if (prover.isNeverNegative(more - less))
     return lhs;
-  if (prover.isNeverNegative(lhs - rhs))
+  if (prover.isNeverNegative(less - more))
     return rhs;
   SmallVector<OpFoldResult> operands;
   SmallVector<AffineExpr> exprs{lhs.getExpr(b.getContext(), operands)};
   exprs.push_back(rhs.getExpr(b.getContext(), operands));
-  return LinearForm::of(getValueOrCreateConstantIndexOp(
-      b, loc,
-      affine::makeComposedFoldedAffineMin(
-          b, loc, AffineMap::get(operands.size(), 0, exprs, b.getContext()),
-          operands)));
-}
-
-LinearForm LoopFolder::getMore(const LinearForm &lhs, const LinearForm &rhs) {
-  if (prover.isNeverNegative(lhs - rhs))
-    return lhs;
-  if (prover.isNeverNegative(rhs - lhs))
-    return rhs;
-  SmallVector<OpFoldResult> operands;
-  SmallVector<AffineExpr> exprs{lhs.getExpr(b.getContext(), operands)};
-  exprs.push_back(rhs.getExpr(b.getContext(), operands));
-  return LinearForm::of(getValueOrCreateConstantIndexOp(
-      b, loc,
-      affine::makeComposedFoldedAffineMax(
-          b, loc, AffineMap::get(operands.size(), 0, exprs, b.getContext()),
-          operands)));
+  AffineMap map = AffineMap::get(operands.size(), 0, exprs, b.getContext());
+  OpFoldResult result =
+      isLess ? affine::makeComposedFoldedAffineMin(b, loc, map, operands)
+             : affine::makeComposedFoldedAffineMax(b, loc, map, operands);
+  return LinearForm::of(getValueOrCreateConstantIndexOp(b, loc, result));
 }
 
 /// Splits the loop at `middle`; in one part the comparison holds throughout.

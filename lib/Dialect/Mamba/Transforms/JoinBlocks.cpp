@@ -23,15 +23,19 @@ bool mamba::readsAny(Operation *op, const llvm::DenseSet<Value> &dependent) {
 }
 
 namespace {
+/// Whether the loop runs through the same iterations for all copies.
+bool hasSharedBounds(scf::ForOp loop, const llvm::DenseSet<Value> &dependent) {
+  return llvm::none_of(
+      ValueRange{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()},
+      [&](Value bound) { return dependent.contains(bound); });
+}
+
 /// Adds to `dependent` what depends on it in `block`.
 void spread(Block &block, llvm::DenseSet<Value> &dependent,
             const llvm::DenseSet<Value> &cuts) {
   for (Operation &op : block.without_terminator()) {
     auto loop = dyn_cast<scf::ForOp>(op);
-    bool hasSharedBounds = loop && !dependent.contains(loop.getLowerBound()) &&
-                           !dependent.contains(loop.getUpperBound()) &&
-                           !dependent.contains(loop.getStep());
-    if (!hasSharedBounds) {
+    if (!loop || !hasSharedBounds(loop, dependent)) {
       if (!readsAny(&op, dependent))
         continue;
       // Copies of what is in its regions are made for all of them.
@@ -136,9 +140,7 @@ void mamba::joinCopies(OpBuilder &builder, Block &source,
   for (Operation &op : source.without_terminator()) {
     bool differs = readsAny(&op, dependent);
     auto loop = dyn_cast<scf::ForOp>(op);
-    if (differs && loop && !dependent.contains(loop.getLowerBound()) &&
-        !dependent.contains(loop.getUpperBound()) &&
-        !dependent.contains(loop.getStep())) {
+    if (differs && loop && hasSharedBounds(loop, dependent)) {
       flush();
       joinLoop(builder, loop, copies, dependent);
     } else if (differs) {
