@@ -2,10 +2,7 @@
 tril(s * exp(min(g_i - g_j, 0)) * t'_j), in f32 or rounded to f16, or sums of these
 times x: columns left of the rows in a loop, then those around the diagonal."""
 
-import ctypes
-import subprocess
-
-from test_vectorize import OPT, PIPELINE, find_tool
+from native import apply_passes, compile_function
 
 # What t' is of t.
 PROCESS = {
@@ -178,8 +175,7 @@ def rewrite(text, options):
     """The program after the pass; options None leave it out."""
     first = "canonicalize," if options is None else \
         f"mamba-rewrite-exp2{{{options}}},canonicalize,cse,"
-    return subprocess.run([OPT, f"--pass-pipeline=builtin.module({first}cse)"], input=text,
-                          text=True, capture_output=True, check=True).stdout
+    return apply_passes(text, first + "cse").stdout
 
 
 def compile_weights(folder, process, is_rounded, options):
@@ -193,7 +189,7 @@ def compile_weights(folder, process, is_rounded, options):
     assert ("log2" in rewritten) == folds
     clamps = options not in (None, "clamp-terms=false", "hoist=false") and process == "abs"
     assert ("-1.500000e+02" in rewritten) == clamps
-    return build(folder, rewritten)
+    return compile_function(rewritten, "weights", folder)
 
 
 def compile_applied(folder, process, options):
@@ -203,18 +199,4 @@ def compile_applied(folder, process, options):
     separates = options is not None and process == "abs"
     assert rewritten.count("math.exp2") == (0 if options is None else 3 if separates else 2)
     assert ("-1.500000e+02" in rewritten) == (separates and "clamp-terms=false" not in options)
-    return build(folder, rewritten)
-
-
-def build(folder, text):
-    """Lowers a program to a library; returns its function."""
-    lowered = subprocess.run([OPT, "--pass-pipeline=" + PIPELINE.format(first="")],
-                             input=text, text=True, capture_output=True, check=True)
-    ir = subprocess.run([find_tool("mlir-translate"), "--mlir-to-llvmir"], input=lowered.stdout,
-                        text=True, capture_output=True, check=True)
-    library = folder / "program.so"
-    subprocess.run([find_tool("clang"), "-x", "ir", "-", "-shared", "-fPIC", "-O1",
-                    "-Wno-override-module", "-lm", "-o", library], input=ir.stdout, text=True,
-                   check=True)
-    # pylint: disable-next=protected-access
-    return ctypes.CDLL(str(library))._mlir_ciface_weights
+    return compile_function(rewritten, "weights", folder)

@@ -5,14 +5,12 @@ Where the mask does not hold there may be infinities and NaN, and exponents that
 overflow; none of it reaches a result. MAMBA_OPT names the tool.
 """
 
-import ctypes
-import subprocess
-
 import numpy as np
 import pytest
 
 from masked_programs import MaskedProgram, random_program
-from test_vectorize import OPT, PIPELINE, find_tool, run
+from native import apply_passes, compile_function
+from test_vectorize import run
 
 PASSES = {
     "without": "",
@@ -34,17 +32,9 @@ def build(tmp_path_factory):
     def compile_program(program, passes):
         if (program, passes) not in cache:
             folder = tmp_path_factory.mktemp("masked")
-            lowered = subprocess.run(
-                [OPT, "--pass-pipeline=" + PIPELINE.format(first=PASSES[passes])],
-                input=program.text(), text=True, capture_output=True, check=True)
-            assert not lowered.stderr
-            ir = subprocess.run([find_tool("mlir-translate"), "--mlir-to-llvmir"],
-                                input=lowered.stdout, text=True, capture_output=True, check=True)
-            library = folder / "program.so"
-            subprocess.run([find_tool("clang"), "-x", "ir", "-", "-shared", "-fPIC", "-O1",
-                            "-Wno-override-module", "-lm", "-o", library],
-                           input=ir.stdout, text=True, check=True)
-            cache[program, passes] = getattr(ctypes.CDLL(str(library)), "_mlir_ciface_masked")
+            masked = apply_passes(program.text(), PASSES[passes] + "canonicalize,cse")
+            assert not masked.stderr
+            cache[program, passes] = compile_function(masked.stdout, "masked", folder)
         return cache[program, passes]
     return compile_program
 

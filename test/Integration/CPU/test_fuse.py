@@ -4,14 +4,12 @@ they are and fused, lowered by upstream's passes.
 MAMBA_OPT names the tool.
 """
 
-import ctypes
-import subprocess
-
 import numpy as np
 import pytest
 
 import fuse_programs
-from test_vectorize import DTYPE, OPT, PIPELINE, TOLERANCE, find_tool, run
+from native import apply_passes, compile_function
+from test_vectorize import DTYPE, TOLERANCE, run
 
 
 @pytest.fixture(scope="module")
@@ -24,22 +22,10 @@ def build(tmp_path_factory):
         if key not in cache:
             name = "attention"
             folder = tmp_path_factory.mktemp(name)
-            tensors = subprocess.run(
-                [OPT, f"--pass-pipeline=builtin.module({passes}canonicalize,cse)"],
-                input=fuse_programs.program(name, element, keeps_states, segment), text=True,
-                capture_output=True, check=True)
+            tensors = apply_passes(fuse_programs.program(name, element, keeps_states, segment),
+                                   f"{passes}canonicalize,cse")
             assert not tensors.stderr
-            lowered = subprocess.run([OPT, "--pass-pipeline=" + PIPELINE.format(first="")],
-                                     input=tensors.stdout, text=True, capture_output=True,
-                                     check=True)
-            ir = subprocess.run([find_tool("mlir-translate"), "--mlir-to-llvmir"],
-                                input=lowered.stdout, text=True, capture_output=True, check=True)
-            library = folder / "program.so"
-            subprocess.run([find_tool("clang"), "-x", "ir", "-", "-shared", "-fPIC", "-O1",
-                            "-Wno-override-module", "-lm", "-o", library], input=ir.stdout,
-                           text=True, check=True)
-            function = ctypes.CDLL(str(library))[f"_mlir_ciface_{name}"]
-            cache[key] = function, tensors.stdout
+            cache[key] = compile_function(tensors.stdout, name, folder), tensors.stdout
         return cache[key]
     return compile_program
 

@@ -3,16 +3,11 @@ queries and keys of their group runs on the CPU with the pass and without, and
 agrees bit for bit, for any number of heads in a group. MAMBA_OPT names the tool.
 """
 
-import ctypes
-import subprocess
-
 import numpy as np
 import pytest
 
-from test_vectorize import OPT, PIPELINE, find_tool, run
-
-# From buffers on.
-LOWER = "builtin.module(func.func(scf" + PIPELINE.split("func.func(scf", 1)[1]
+from native import apply_passes, compile_function
+from test_vectorize import run
 
 CONTRACT = """#nt = {indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
   affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>],
@@ -75,20 +70,11 @@ def build(tmp_path_factory):
         if (tile, joined) not in cache:
             folder = tmp_path_factory.mktemp("attention")
             text = PROGRAM.replace("TILE", str(tile)).replace("JOINED", str(joined))
-            shared = subprocess.run([OPT, "--mamba-share-heads", "--cse"], input=text, text=True,
-                                    capture_output=True, check=True)
+            shared = apply_passes(text, "mamba-share-heads,cse")
             assert not shared.stderr
             assert shared.stdout.count("vector.contract") == 1 + joined
-            lowered = subprocess.run([OPT, "--pass-pipeline=" + LOWER.format()],
-                                     input=shared.stdout, text=True, capture_output=True,
-                                     check=True)
-            ir = subprocess.run([find_tool("mlir-translate"), "--mlir-to-llvmir"],
-                                input=lowered.stdout, text=True, capture_output=True, check=True)
-            library = folder / "program.so"
-            subprocess.run([find_tool("clang"), "-x", "ir", "-", "-shared", "-fPIC", "-O1",
-                            "-Wno-override-module", "-lm", "-o", library],
-                           input=ir.stdout, text=True, check=True)
-            cache[tile, joined] = getattr(ctypes.CDLL(str(library)), "_mlir_ciface_attention")
+            cache[tile, joined] = compile_function(shared.stdout, "attention", folder,
+                                                   on_buffers=True)
         return cache[tile, joined]
     return compile_program
 

@@ -2,45 +2,16 @@
 and as vectors, lowered by upstream's passes, against numpy.
 
 Tokens stop within tiles, and past their end memory holds NaN: an element that
-is read too much, or a sum that is not masked, shows. MAMBA_OPT names the tool.
+is read too much, or a sum that is not masked, shows.
 """
 
 import ctypes
-import os
-from pathlib import Path
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
 
+from native import apply_passes, compile_function
 import tile_programs
-
-REPOSITORY = Path(__file__).resolve().parents[3]
-OPT = os.environ.get("MAMBA_OPT", str(REPOSITORY / "build/bin/mamba-opt"))
-PIPELINE = """builtin.module({first}canonicalize,cse,
-    mamba-separate-destinations,mamba-results-to-arguments,
-    eliminate-empty-tensors,
-    one-shot-bufferize{{allow-return-allocs-from-loops=true}},
-    mamba-copies-to-linalg,canonicalize,cse,canonicalize,
-    func.func(scf-forall-to-for,convert-linalg-to-loops,
-      lower-vector-multi-reduction,convert-vector-to-scf{{full-unroll=true}},
-      llvm-request-c-wrappers),
-    convert-vector-to-llvm{{vector-contract-lowering=outerproduct}},
-    expand-strided-metadata,lower-affine,canonicalize,cse,
-    convert-math-to-llvm,convert-math-to-libm,convert-scf-to-cf,
-    convert-index-to-llvm,convert-vector-to-llvm,convert-arith-to-llvm,
-    finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,
-    convert-ub-to-llvm,reconcile-unrealized-casts)"""
-
-
-def find_tool(name):
-    """The path of a tool of LLVM 22, or a skip."""
-    for candidate in (f"{name}-22", name):
-        path = shutil.which(candidate)
-        if path:
-            return path
-    return pytest.skip(f"no {name}")
 
 
 def as_memref(array):
@@ -74,24 +45,11 @@ def build(tmp_path_factory):
         if key not in cache:
             folder = tmp_path_factory.mktemp(name)
             first = "mamba-vectorize{all=true},"
-            tensors = subprocess.run(
-                [OPT, f"--pass-pipeline=builtin.module({first}cse)" if is_vector
-                 else "--cse"], input=tile_programs.text(program, element),
-                text=True, capture_output=True, check=True)
+            tensors = apply_passes(tile_programs.text(program, element),
+                                   first + "cse" if is_vector else "cse")
             assert ("mamba.vectorized" in tensors.stdout) == is_vector
             assert ("linalg" in tensors.stdout) != is_vector, tensors.stderr
-            lowered = subprocess.run(
-                [OPT, "--pass-pipeline=" + PIPELINE.format(first="")],
-                input=tensors.stdout, text=True, capture_output=True, check=True)
-            ir = subprocess.run([find_tool("mlir-translate"), "--mlir-to-llvmir"],
-                                input=lowered.stdout, text=True,
-                                capture_output=True, check=True)
-            library = folder / "program.so"
-            subprocess.run([find_tool("clang"), "-x", "ir", "-", "-shared",
-                            "-fPIC", "-O1", "-Wno-override-module", "-lm",
-                            "-o", library],
-                           input=ir.stdout, text=True, check=True)
-            cache[key] = ctypes.CDLL(str(library))[f"_mlir_ciface_{name}"]
+            cache[key] = compile_function(tensors.stdout, name, folder)
         return cache[key]
     return compile_module
 
