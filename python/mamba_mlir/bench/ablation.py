@@ -15,7 +15,7 @@ import tempfile
 import numpy as np
 
 from mamba_mlir.bench import rows as rows_of
-from mamba_mlir.kernels import find_compiler, get_command, quote
+from mamba_mlir.kernels import find_compiler, get_command, get_folder_name, quote
 
 PASSES = ("mamba-fuse", "mamba-share-heads", "mamba-fold-causal-mask", "mamba-rewrite-exp2",
           "mamba-select-tma-layout")
@@ -82,7 +82,7 @@ def print_commands(options):
 
 
 def _bundle_of(row, options, variant):
-    return Path(get_command(row.key(options.target), options.bundles / variant)[-1])
+    return options.bundles / variant / get_folder_name(row.key(options.target))
 
 
 def count(row, bundle):
@@ -121,8 +121,14 @@ def count(row, bundle):
 
 
 def print_counts(options):
-    """A table for each row."""
-    for row in dict.fromkeys(options.chosen):
+    """A table for each kernel and number of groups: what else rows differ in counts the
+    same."""
+    counted = set()
+    for row in options.chosen:
+        same = row.groups, _bundle_of(row, options, ALL)
+        if same in counted:
+            continue
+        counted.add(same)
         print(f"\n{row.name}, for a token of a head\n")
         print("| without | kernels | instructions | exponentials | tensor flops (1e3) | "
               "shared passes | bytes read and written |\n|---|---|---|---|---|---|---|")
