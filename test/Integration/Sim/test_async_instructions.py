@@ -5,68 +5,36 @@ Cases that the record lacks are only checked for that, and for the same results
 in each order.
 """
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import async_cases as cases
+import recorded
 from simulator import Simulator
 
-RECORD = Path(__file__).resolve().parents[1] / "GPU/h200_async.npz"
 SEEDS = (0, 1, 2)
 
 
-def describe(selected):
-    """A function of a manifest with one launch a case."""
-    def array(name, shape, role):
-        return {"name": name, "dtype": "i64", "shape": shape, "role": role}
-
-    def launch(case):
-        buffers = {"in": f"in_{case.kind}", "out": f"out_{case.name}"}
-        parameters = [{"kind": "pointer", "argument": name} for name in buffers.values()]
-        if case.tensor:
-            buffer, tensor = case.tensor
-            parameters.append({"kind": "tensor_map", "argument": buffers[buffer], **tensor})
-        return {"kernel": case.name, "grid": [case.cluster],
-                "block": [cases.THREADS // case.cluster], "cluster": [case.cluster],
-                "parameters": parameters}
-
-    kinds = sorted({case.kind for case in selected})
-    arguments = [array(f"in_{kind}", [3, cases.THREADS], "input") for kind in kinds]
-    arguments += [array(f"out_{case.name}", [cases.THREADS, 2], "output") for case in selected]
-    return {"name": "cases", "arguments": arguments,
-            "launches": [launch(case) for case in selected]}
+def describe_launch(case, buffers, pointers):
+    """Its cluster, and its tensor map."""
+    parameters = list(pointers)
+    if case.tensor:
+        buffer, tensor = case.tensor
+        parameters.append({"kind": "tensor_map", "argument": buffers[buffer], **tensor})
+    return {"grid": [case.cluster], "block": [cases.THREADS // case.cluster],
+            "cluster": [case.cluster], "parameters": parameters}
 
 
 @pytest.fixture(scope="module")
 def record():
-    if not RECORD.exists():
-        return {}
-    with np.load(RECORD) as file:
-        return dict(file)
+    return recorded.load_records("async")
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory, record):
     """What the simulator gives by seed and case name."""
     simulator = Simulator(tmp_path_factory.mktemp("async"))
-    (simulator.folder / "cases.ptx").write_text(cases.module(cases.CASES))
-    (simulator.folder / "cases.json").write_text(json.dumps(describe(cases.CASES)))
-    kinds = {case.kind for case in cases.CASES}
-    flags = simulator.save({
-        f"in_{kind}": record.get(f"inputs_{kind}", cases.inputs(kind)).view(np.int64)
-        for kind in kinds})
-    flags += [f"--result=out_{case.name}={case.name}.npy" for case in cases.CASES]
-    found = {}
-    for seed in SEEDS:
-        done = simulator.simulate("cases.ptx", "--launch=cases.json", f"--seed={seed}", *flags)
-        assert (done.returncode, done.stderr) == (0, "")
-        for case in cases.CASES:
-            path = simulator.folder / f"{case.name}.npy"
-            found[seed, case.name] = np.load(path).view(np.uint64)
-    return found
+    return recorded.Runs(simulator, cases, cases.CASES, record, describe_launch).run_seeds(SEEDS)
 
 
 @pytest.mark.parametrize("case", cases.CASES, ids=lambda case: case.name)

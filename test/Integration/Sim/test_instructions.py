@@ -1,60 +1,27 @@
 """The simulator gives what an H200 gave, instruction by instruction."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import call_cases
 import instruction_cases as cases
+import recorded
 from simulator import Simulator
 
-GPU = Path(__file__).resolve().parents[1] / "GPU"
-RECORDS = [GPU / "h200_instructions.npz", GPU / "h200_calls.npz"]
 CASES = cases.CASES + call_cases.CASES
 FLOATS = {"f32": (np.uint32, np.float32), "f16": (np.uint16, np.float16)}
 
 
-def describe(selected):
-    """A function of a manifest with one launch a case."""
-    def array(name, shape, role):
-        return {"name": name, "dtype": "i64", "shape": shape, "role": role}
-
-    kinds = sorted({case.kind for case in selected})
-    arguments = [array(f"in_{kind}", [3, cases.THREADS], "input") for kind in kinds]
-    arguments += [array(f"out_{case.name}", [cases.THREADS, 2], "output") for case in selected]
-    launches = [{"kernel": case.name, "grid": [1], "block": [cases.THREADS],
-                 "parameters": [{"kind": "pointer", "argument": f"in_{case.kind}"},
-                                {"kind": "pointer", "argument": f"out_{case.name}"}]}
-                for case in selected]
-    return {"name": "cases", "arguments": arguments, "launches": launches}
-
-
 @pytest.fixture(scope="module")
 def record():
-    arrays = {}
-    for path in filter(Path.exists, RECORDS):
-        with np.load(path) as file:
-            arrays.update(file)
-    return arrays
+    return recorded.load_records("instructions", "calls")
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory, record):
     """What the simulator gives, by case name."""
     simulator = Simulator(tmp_path_factory.mktemp("instructions"))
-    (simulator.folder / "cases.ptx").write_text(cases.module(CASES))
-    (simulator.folder / "cases.json").write_text(json.dumps(describe(CASES)))
-    kinds = {case.kind for case in CASES}
-    flags = simulator.save({
-        f"in_{kind}": record.get(f"inputs_{kind}", cases.inputs(kind)).view(np.int64)
-        for kind in kinds})
-    flags += [f"--result=out_{case.name}={case.name}.npy" for case in CASES]
-    done = simulator.simulate("cases.ptx", "--launch=cases.json", "--force", *flags)
-    assert done.returncode == 0, done.stderr
-    return {case.name: np.load(simulator.folder / f"{case.name}.npy").view(np.uint64)
-            for case in CASES}
+    return recorded.Runs(simulator, cases, CASES, record).run("--force")[1]
 
 
 def as_floats(words, type_name):
